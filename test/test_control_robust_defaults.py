@@ -150,7 +150,8 @@ def test_load_and_dry_friction_are_learned_from_the_position():
         w = 2.0 * np.pi * k * T / 3.0
         r = SimpleNamespace(q=[1.0 - np.cos(w)], qd=[2.1 * np.sin(w)], qdd=[4.4 * np.cos(w)])
         e = r.q[0] - q
-        m = disturbance.update(m, p, gains, lambda a: [M * a[0]], T, [e], r, 10.0)
+        m = disturbance.kept(m, gains, 1.0, 1.0, T, fades=0.0, bias_fades=0.0)
+        m = disturbance.update(m, p, gains, lambda a: [M * a[0]], [e], r, 10.0)
         feedback = M * (r.qdd[0] + 400.0 * e + 40.0 * (r.qd[0] - v))
         torque = feedback + disturbance.torque(m, p, r.qd)[0]
         v += T / M * (torque - 2.0 - 0.5 * np.tanh(100.0 * v))
@@ -159,11 +160,39 @@ def test_load_and_dry_friction_are_learned_from_the_position():
     assert float(m.dry_friction[0]) == pytest.approx(0.5, abs=0.1)
     bounded = filled(disturbance.Program, 1, limit=0.3)
     assert disturbance.torque(m, bounded, r.qd)[0] == 0.3
-    m = disturbance.update(m, bounded, gains, lambda a: [M * a[0]], T, [9.0], r, 10.0)
+    m = disturbance.update(m, bounded, gains, lambda a: [M * a[0]], [9.0], r, 10.0)
     assert abs(m.bias[0]) == abs(m.dry_friction[0]) == 0.3
     # what is not finite teaches nothing
-    after = disturbance.update(m, p, gains, lambda a: [np.nan], T, [0.1], r, 10.0)
+    after = disturbance.update(m, p, gains, lambda a: [np.nan], [0.1], r, 10.0)
     assert after.bias == m.bias and after.dry_friction == m.dry_friction
+
+
+def test_learned_dry_friction_is_not_compensated_twice():
+    """What a change of `friction.coulomb` adds to the model ends in the compensation."""
+    def after(learned, before, now):
+        m = filled(disturbance.Memory, 1, dry_friction=learned, model=before)
+        gains = filled(Program, 1, coulomb=now, disturbance_observer=1.0)
+        return disturbance.kept(m, gains, 1.0, 1.0, 1e-3, 0.0, 0.0).dry_friction[0]
+
+    assert after(0.4, 0.0, 0.3) == pytest.approx(0.1)
+    assert after(0.4, 0.0, 0.6) == 0.0
+    assert after(-0.2, 0.5, 0.4) == pytest.approx(-0.1)
+    assert after(0.0, 0.0, 0.3) == 0.0 and after(0.4, 0.3, 0.3) == 0.4
+
+
+def test_between_two_states_the_time_to_learn_from_is_summed_up():
+    gains = filled(Program, 1, kp=400.0, kd=40.0, inertia=1.0, disturbance_observer=1.0)
+    p, r = filled(disturbance.Program, 1, limit=5.0), SimpleNamespace(q=[0.0], qd=[1.0], qdd=[0.0])
+
+    def learned(cycles):
+        m = filled(disturbance.Memory, 1)
+        for error in (0.02, 0.03):
+            for _ in range(cycles):
+                m = disturbance.kept(m, gains, 1.0, 1.0, 0.01 / cycles, 0.0, 0.0)
+            m = disturbance.update(m, p, gains, lambda a: a, [error], r, 10.0)
+        return float(m.bias[0])
+
+    assert learned(5) == pytest.approx(learned(1)) and learned(1) > 0.5
 
 
 def test_the_compensation_decays_with_a_rotor_that_is_missing():

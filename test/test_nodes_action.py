@@ -219,11 +219,17 @@ def test_some_joints_move_and_the_others_stay(probe, arm, client, home):
 def test_an_obstructed_arm_violates_its_path_tolerance(probe, arm, client, controller, home):
     tolerance = [JointTolerance(name=name, position=0.15) for name in NAMES]
     publisher = probe.publisher(WrenchStamped, 'robot_simulator/wrench')
-    push = WrenchStamped()
-    push.header.frame_id = MODEL.body_names[-1]
-    push.wrench.force.y, push.wrench.force.z = 150.0, -150.0
+    message = WrenchStamped()
+    message.header.frame_id = MODEL.body_names[-1]
+    force = message.wrench.force
+
+    def push():
+        """Push a little harder: a sudden force would exceed the speed limit first."""
+        force.y, force.z = min(force.y + 2.0, 200.0), max(force.z - 2.0, -200.0)
+        publisher.publish(message)
+
     _, result = client.start(path(arm.q, FAR, 4.0), path_tolerance=tolerance)
-    timer = probe.node.create_timer(0.02, lambda: publisher.publish(push))
+    timer = probe.node.create_timer(0.02, push)
     try:
         status, code, text = client.end(result)
     finally:

@@ -152,10 +152,10 @@ class RolloutCycle:
 
     def use_path(self, rows: NDArray | Sequence) -> None:
         """Use a table of trajectories in the respondent."""
-        function = self._made.function
+        function, arguments = self._made.function, self.respondent.call.arguments
         self._path = as_argument('path', function.arguments['path'], rows)
         place = function.place('path')
-        self.respondent.call.arguments[place:place + 2] = self._path.ctypes.data, len(self._path)
+        arguments[place:place + 2] = self._path.ctypes.data, len(self._path)
 
     def asked(self, given) -> list:
         """

@@ -30,6 +30,8 @@ may have, r, is a part of its own, which ends with the rest.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from robodyn_ros.control.blocks import block, joints, scalar
 from robodyn_ros.control.friction import SMOOTHING
 from robodyn_ros.control.steps.vectors import clipped, difference, positive, product, zeros
@@ -54,11 +56,13 @@ class Program:
 
 @block
 class Memory:
-    continues: float = scalar('', 'Flag: the error is that of the last cycle.')
+    continues: float = scalar('', 'Flag: the error is that of the last state.')
+    elapsed: float = scalar('s', 'Time since that state.')
     prompt: float = scalar('s', 'Time for which torques have not been late.')
     error: list = joints('rad', 'Error of the position beyond a small one, up to a large one.')
     bias: list = joints('N m', 'Part b of the compensation, without a direction.')
     dry_friction: list = joints('N m', 'Part F with the sign of the reference velocity.')
+    model: list = joints('N m', 'Dry friction of the model that it adds to.')
     rest: list = joints('N m', 'Part r of joints at rest.')
     zone: list = joints('rad', 'Error within which the compensation rests at rest; its sign is '
                         'the side of the error.')
@@ -84,28 +88,36 @@ def kept(m, gains, compensates, prompt, dt, fades, bias_fades):
     """
     Return the memory after a cycle in which nothing is learned.
 
-    The dry friction is that of the joints, under any law. compensates: flag of the law. prompt:
-    flag that torques are not late. fades, bias_fades: flags that the dry friction, or the rest,
-    may be wrong, and decays.
+    The dry friction is that of the joints, under any law; what the model gains of it is not
+    compensated twice. compensates: flag of the law. prompt: flag that torques are not late. fades,
+    bias_fades: flags that the dry friction, or the rest, may be wrong, and decays.
     """
     decay = maximum(1.0 - dt / _FORGOTTEN, 0.0)
     friction = [when(fades, decay, 1.0) * each for each in gains.disturbance_observer]
     on = [when(both(compensates, each), when(bias_fades, decay, 1.0), 0.0)
           for each in gains.disturbance_observer]
     waited = when(prompt, minimum(m.prompt + dt, _WAIT), 0.0)
-    return Memory(m.continues, waited, m.error, product(on, m.bias),
-                  product(friction, m.dry_friction), product(on, m.rest), m.zone)
+    dry = [f - maximum(minimum(now - before, maximum(f, 0.0)), minimum(f, 0.0))
+           for f, now, before in zip(m.dry_friction, gains.coulomb, m.model)]
+    return Memory(m.continues, m.elapsed + dt, waited, m.error, product(on, m.bias),
+                  product(friction, dry), gains.coulomb, product(on, m.rest), m.zone)
+
+
+def interrupted(m):
+    """Return the memory after a cycle whose error is not that of the law."""
+    return replace(m, continues=0.0, elapsed=0.0)
 
 
 def restarted(m, flag_):
     """Return the memory of an arm that is taken over, where a flag holds."""
-    empty = Memory(0.0, 0.0, *map(zeros, (m.error, m.bias, m.dry_friction, m.rest, m.zone)))
+    nothing = zeros(m.error)
+    empty = Memory(0.0, 0.0, 0.0, *[nothing] * 6)
     return when(flag_, empty, m)
 
 
-def update(m, p, gains, moved, dt, error, reference, K):
+def update(m, p, gains, moved, error, reference, K):
     """
-    Return the memory after a state.
+    Return the memory after a state; m: that of `kept`.
 
     gains: in use. moved: function that returns G times accelerations. error: of the position. K:
     bandwidth, rad/s.
@@ -114,11 +126,12 @@ def update(m, p, gains, moved, dt, error, reference, K):
     large = _within(difference(error, _within(error, _SMALL)), _LARGE)
     change = when(m.continues, difference(large, m.error), zeros(error))
     step = moved([
-        when(both(flag(on), moves), K * (kp * dt * e + kd * c), 0.0)
+        when(both(flag(on), moves), K * (kp * m.elapsed * e + kd * c), 0.0)
         for on, moves, kp, kd, e, c in zip(
             gains.disturbance_observer, active(zone, error, reference), gains.kp, gains.kd, large,
             change)])
-    step = when(all_finite(step), step, zeros(step))
+    step = when(all_finite(step), [
+        when(flag(on), x, 0.0) for on, x in zip(gains.disturbance_observer, step)], zeros(step))
     s = direction(reference.qd)
     share = [each / (1.0 + d * d) for each, d in zip(step, s)]
     dry = _within([f + x * d for f, x, d in zip(m.dry_friction, share, s)], p.limit)
@@ -128,7 +141,7 @@ def update(m, p, gains, moved, dt, error, reference, K):
         [friction + absolute(f) for friction, f in zip(gains.stiction, dry)])
     bias = _within([b + x - (after - r) for b, x, after, r in zip(m.bias, share, rest, ending)],
                    p.limit)
-    return Memory(1.0, m.prompt, large, bias, dry, rest, zone)
+    return Memory(1.0, 0.0, m.prompt, large, bias, dry, m.model, rest, zone)
 
 
 def _within(values, limits):

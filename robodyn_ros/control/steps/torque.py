@@ -122,7 +122,8 @@ def built_in_law(functions, body, flags, follows, now, dt, q, qd, wrench_torque,
     terms, report = evaluate(x)
     learns = all_of([flags.fresh, equal(feedback_scale, 1.0), no(any_above(
         [absolute(each) for each in terms[Term.LIMIT]], 0.0))])
-    compensation = compensated(body, m, p, gains, light, row, q, dt, (compensates, learns))
+    compensation = compensated(body, m, p, gains, light, row, q, dt, (
+        both(compensates, no(released)), learns, flags.between))
     drift = choose(all_of([m.transition.begins, m.transition.changes, follows]), [
         lambda: nothing, change_of_torque])
     after = replace(
@@ -136,9 +137,10 @@ def compensated(body, m, p, gains, light, row, q, dt, flags):
     """
     Return the memory of the compensation of disturbances after a torque of a law.
 
-    gains, light: in use. flags: the law compensates; the error is that of its whole feedback.
+    gains, light: in use. flags: the law compensates; the error is that of its whole feedback; the
+    torque is one between two states.
     """
-    compensates, learns = flags
+    compensates, learns, between = flags
     error, seen = difference(m.motion.reference.q, q), m.acceptance.plausibility
     estimated = flag(seen.delay)
     # with the compensation the feedback is stiffer than that of the law alone
@@ -163,13 +165,14 @@ def compensated(body, m, p, gains, light, row, q, dt, flags):
                               product(gains.feedback_inertia, acceleration))])
 
         return disturbance.update(
-            kept, p.disturbance, gains, moved, dt, error, m.motion.reference, K)
+            kept, p.disturbance, gains, moved, error, m.motion.reference, K)
 
     steady = all_of([
         compensates, learns, disturbance.ready(kept), significant, settled, no(estimated),
         no(seen.undecided), no(m.motion.fault.code), no(transition.under_way(m.transition)),
         no(collision.present(m.collision, p.collision))])
-    return choose(steady, [lambda: replace(kept, continues=0.0), learned])
+    return choose(steady, [
+        lambda: when(between, kept, disturbance.interrupted(kept)), learned])
 
 
 def shutdown_terms(body, q, terms, m, p):

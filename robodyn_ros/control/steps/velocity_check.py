@@ -92,9 +92,7 @@ def compared(x, dt, restarts, m, p, estimated):
             STANDING, j, element([each.rate for each in joints], j), 0.0, 0.0))
 
     fault = choose(either(wrong, any_of(stands)), [lambda: m.fault, found])
-    # several joints at once: a single one may have an encoder that does not move
-    undecided = either(any_of([each.undecided for each in joints]), above(
-        sum(when(both(common.judged, each), 1.0, 0.0) for each in x.outlier), 1.5))
+    undecided = any_of([each.undecided for each in joints])
     return replace(m, fault=fault, undecided=when(undecided, 1.0, 0.0), **{
         name: [getattr(each, name) for each in joints] for name in _KEPT})
 

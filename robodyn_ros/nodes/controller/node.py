@@ -255,6 +255,7 @@ def _loop(node: ControllerNode, executor: SingleThreadedExecutor, stop: StopRequ
             serve_once(executor, node.get_logger(), _SERVE)
             continue
         probe.found, probe.inputs = None, components.inputs.subscriptions
+        probe.patience = components.trajectories.patience
         components.cycle.run_once(probe.wait)
         components.inputs.poll_feedback()
         components.tasks.run(components.cycle.next_state)

@@ -97,6 +97,8 @@ class CallbackProbe:
     ----------
     inputs : sequence of Subscription
         Subscriptions polled by the node, whose messages end a wait too, at most every 5 ms.
+    patience : float
+        Longest wait, in s.
     found : bool or None
         Whether a callback was waiting at the last check; None if that check is too old.
 
@@ -107,6 +109,7 @@ class CallbackProbe:
     def __init__(self, node: Node):
         self._node = node
         self.inputs: Sequence[Subscription] = ()
+        self.patience = math.inf
         self.found: bool | None = None
         self._due = 0.0
         self._sizes: list[int] = []
@@ -139,7 +142,8 @@ class CallbackProbe:
                 add(entity.handle)
         for entity in self.inputs if left <= 0.0 else ():
             wait_set.add_subscription(entity.handle)
-        wait_set.wait(int(1e9 * (timeout if left <= 0.0 else min(timeout, left))))
+        limit = min(timeout, self.patience)
+        wait_set.wait(int(1e9 * (limit if left <= 0.0 else min(limit, left))))
         ready = [pointer for kind in self._KINDS for pointer in wait_set.get_ready_entities(kind)]
         others = set(ready).difference(entity.handle.pointer for entity in self.inputs)
         self.found = bool(others)

@@ -78,6 +78,7 @@ class BackgroundSubscription:
         self.age, self.source = 0.0, None
         self._report = self._next_notice = 0.0
         self._wake = GuardCondition(None, None, context=node.context)
+        self._notice = node.create_guard_condition(_notified)  # ends a wait of the node
         node.context.on_shutdown(self.close)
         self._thread = threading.Thread(target=self._run, daemon=True, name='subscription')
         self._thread.start()
@@ -121,6 +122,7 @@ class BackgroundSubscription:
         """Unsubscribe."""
         self.close()
         self._node.destroy_subscription(self._subscription)
+        self._node.destroy_guard_condition(self._notice)
 
     def _run(self) -> None:
         while not self._closing:
@@ -166,10 +168,15 @@ class BackgroundSubscription:
         # at high rates the next regular poll is soon enough
         if (taken is not None or ready) and time.monotonic() >= self._next_notice:
             self.has_request = True
+            self._notice.trigger()
 
     def _full(self) -> bool:
         """Return whether the number of requests in progress has reached its limit."""
         return len(self._requests) + len(self._tasks) >= _REQUESTS
+
+
+def _notified() -> None:
+    """Do nothing: what has arrived is taken between two cycles."""
 
 
 def _never(_message) -> None:

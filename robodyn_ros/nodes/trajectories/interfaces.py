@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib.util import find_spec
+import math
 from typing import TYPE_CHECKING
 
 from rclpy.lifecycle import LifecycleNode
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from robodyn_ros.nodes.trajectories.controller_state import ControllerState
 
 _DEPTH = 8   # messages that wait in the middleware, and that are processed between two cycles
+_SOON = 0.005  # s between polls while a trajectory is checked or a stream is followed
 _STREAM = 'a stream of targets on ~/joint_trajectory'
 
 
@@ -121,6 +123,13 @@ class TrajectoryInterfaces:
     def has_request(self) -> bool:
         """Whether a request has arrived since the last `pending_callbacks`."""
         return self._subscription.has_request
+
+    @property
+    def patience(self) -> float:
+        """Return the longest time until the next poll, in s."""
+        if self.has_request:
+            return 0.0
+        return _SOON if self._validator.checking or self._controller.stream.active else math.inf
 
     def pending_callbacks(self) -> int:
         """Return the number of executor calls that are needed now."""

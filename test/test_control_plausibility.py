@@ -103,6 +103,22 @@ def test_a_velocity_that_is_reported_as_zero_is_no_collision():
     assert text == GOAL and arm.control.estimated_velocities
 
 
+def test_an_impact_changes_several_velocities_at_once_and_is_detected_soon():
+    limit = dynamics_of('robodyn7').model.effort_limit
+    arm = LyingArm('robodyn7', gains={
+        'collision__threshold': 0.1 * limit})
+    assert not arm.go(1.5)
+    arm.run(0.75)
+    dynamics, plant = arm.control.dynamics, arm.plant
+    J = dynamics.jacobian(plant.q, arm.model.tip)[:3]
+    back = -J @ plant.qd / np.linalg.norm(J @ plant.qd)
+    M = dynamics.mass_matrix(plant.q) + np.diag(arm.model.effort_limit / SPRINT)
+    plant.qd[:] += np.linalg.solve(M, 2.0 * J.T @ back)  # 2 N s, then 80 N
+    plant.push(arm.model.tip, [*(80.0 * back), 0.0, 0.0, 0.0])
+    arm.run(0.015)
+    assert 'collision' in arm.control.fault
+
+
 @pytest.mark.parametrize('entry', ['1.35 nan_velocity joint2 inf', '1.35 nan_velocity 0.01'])
 def test_velocity_that_is_no_number_any_more_is_estimated(entry):
     arm, text = lying('robodyn7', entry)

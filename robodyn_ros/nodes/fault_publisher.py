@@ -18,6 +18,7 @@ from robodyn_ros.model import Payload, RobotModel
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.conversions import set_stamp
 from robodyn_ros.nodes.load_messages import payload_message
+from robodyn_ros.nodes.trajectories.stream_input import TRAJECTORY
 
 _DURATION = 1.0   # s of a bad trajectory
 
@@ -131,8 +132,9 @@ def bad_trajectories(model: RobotModel, q: np.ndarray, joint: int
 
 
 def _trajectory(names: Sequence[str], points) -> JointTrajectory:
-    """Return a trajectory of (time, positions[, velocities]) points."""
+    """Return a trajectory of (time, positions[, velocities]) points, not a target of a stream."""
     message = JointTrajectory(joint_names=list(names))
+    message.header.frame_id = TRAJECTORY
     for t, positions, *velocities in points:
         point = JointTrajectoryPoint(positions=[float(each) for each in positions])
         for each in velocities:

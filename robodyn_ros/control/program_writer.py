@@ -47,6 +47,7 @@ def write_settings(program: SimpleNamespace, design: Design) -> None:
     program.tank[()] = settings.impedance.energy_tank
     program.limits.effort[:], program.limits.rate[:] = bounds.usable, bounds.rate
     program.motion.pose.pace[:] = (*pace.velocity_limit, *pace.acceleration_limit, *pace.leash)
+    program.disturbance.limit[:] = settings.disturbance_limit * bounds.usable
     # from 1 to 0 the second derivative is -jerk for half of the time, then jerk
     program.motion.time.jerk[()] = 4.0 / settings.pause_time ** 2
 

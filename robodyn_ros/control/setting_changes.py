@@ -159,10 +159,9 @@ class SettingChanges:
 
     def write(self, design: Design) -> None:
         """Write all settings of a design except its gains."""
-        usable = design.bounds.usable
         write_settings(self._arm.program, design)
-        self._inputs.reflection.change(usable, design.settings.reflection)
-        self._observation.change(design.settings, usable)
+        self._inputs.reflection.change(design.bounds.usable, design.settings.reflection)
+        self._observation.change(design.settings)
 
     def check_mode(self, mode: str) -> None:
         """

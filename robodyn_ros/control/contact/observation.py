@@ -48,9 +48,9 @@ class ContactObserver:
         self.torque, self.unknown = self._observer.external, self._observer.unknown
         self._wrench = compile_tip_wrench(dynamics, link)
 
-    def change(self, settings: Settings, usable: np.ndarray) -> None:
+    def change(self, settings: Settings) -> None:
         """
-        Apply other settings, except the link; usable: usable effort, (nv,).
+        Apply other settings, except the link.
 
         Raises
         ------
@@ -68,7 +68,6 @@ class ContactObserver:
         p.reaction[()] = _REACTIONS[chosen.reaction]
         observer.measured[()] = settings.observer.torque_source == 'measured'
         observer.model_error[()] = chosen.model_error
-        self._program.disturbance.limit[:] = settings.disturbance_limit * usable
 
     @property
     def collision(self) -> bool:

@@ -45,7 +45,7 @@ def test_a_motion_that_was_ended_between_two_polls_has_begun():
     sender = Sender.__new__(Sender)
     sender._model, sender._refused = SimpleNamespace(joint_names=('joint',)), None
     sender.recorder = SimpleNamespace(references=references, recorded=[references],
-                                      diagnostics=[])
+                                      diagnostics=[], controller='/arm')
     sender.restart()
 
     def poll(*velocities):
@@ -84,13 +84,13 @@ def test_a_paused_motion_is_not_over(monkeypatch):
     sender = Sender.__new__(Sender)
     sender._model, sender._refused = SimpleNamespace(joint_names=('joint',)), None
     sender.recorder = SimpleNamespace(references=references, recorded=[references],
-                                      diagnostics=[])
+                                      diagnostics=[], controller='/arm')
     sender.restart()
     sender._end = 10**9
 
     def ends(second, velocity, speed):
         """Return whether it is over two seconds after a reference of a time."""
-        sender.recorder.diagnostics.append(('controller', {
+        sender.recorder.diagnostics.append(('/arm: controller', {
             'mode': 'tracking', 'speed along the path': speed}))
         for later in (0.0, 2.0):
             clock[0] += later

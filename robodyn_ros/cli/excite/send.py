@@ -39,6 +39,8 @@ class Sender:
         Called many times per second while waiting.
     enclave : str
         SROS 2 enclave with the keys; '' for none.
+    namespace : str
+        Namespace of the arm and its controller.
 
     Attributes
     ----------
@@ -49,9 +51,9 @@ class Sender:
     """
 
     def __init__(self, model: RobotModel, everything: bool, tick: Callable[[], None],
-                 enclave: str = ''):
+                 enclave: str = '', namespace: str = ''):
         self._model = model
-        self.recorder = Recorder(tick, everything, enclave)
+        self.recorder = Recorder(tick, everything, enclave, namespace)
         self._refused: str | None = None  # number of earlier refusals, from diagnostics
         self.restart()
 
@@ -160,7 +162,7 @@ class Sender:
     def _newest(self) -> dict[str, str]:
         """Return the newest diagnostics of the controller."""
         return next((values for name, values in reversed(self.recorder.diagnostics)
-                     if name.endswith('controller')), {})
+                     if name == f'{self.recorder.controller}: controller'), {})
 
 
 def _shortfall(values: dict[str, str]) -> str:

@@ -299,11 +299,14 @@ def test_the_error_of_an_ended_process_contains_its_last_message(children, tmp_p
     child = start(children, tmp_path, 'raise ValueError("no such arm")')
     while child.exit_code is None:
         time.sleep(0.01)
-    with pytest.raises(ProcessError, match='worker ended .exit code 1.: .*no such arm'):
+    with pytest.raises(ProcessError, match='exit code 1.; last message: .*no such arm'):
         children.check()
     child.log.write_text('[ERROR] [1700000000.5] [node]: no effort limit\n'
                          '[INFO] [1700000000.6] [node]: bye\n')
     with pytest.raises(ProcessError, match=': no effort limit '):
+        children.check()
+    child.log.write_text('[INFO] [1700000000.6] [node]: bye\n')
+    with pytest.raises(ProcessError, match='; last message: bye .its log'):
         children.check()
     child.may_end = True
     children.check()

@@ -81,9 +81,9 @@ class Child:
         """
         code = self.exit_code
         if code is not None and not self.may_end:
-            how = f'exit code {code}' if code >= 0 else signal.Signals(-code).name
-            raise ProcessError(f'the {self.name} ended ({how}): {self.last_message()} '
-                               f'(its log: {self.log})', log=str(self.log))
+            how = f'exit code {code}' if code >= 0 else f'killed by {signal.Signals(-code).name}'
+            raise ProcessError(f'the {self.name} ended ({how}); last message: '
+                               f'{self.last_message()} (its log: {self.log})', log=str(self.log))
 
     def messages(self, start: int = 0) -> list[tuple[str, str]]:
         """Return (level, text) of the log lines from a byte of the log on."""
@@ -99,7 +99,10 @@ class Child:
         if errors:
             return errors[-1]
         lines = self.log.read_text(errors='replace').strip().splitlines()
-        return lines[-1] if lines else 'its log is empty'
+        if not lines:
+            return 'its log is empty'
+        match = _LOG_LINE.match(lines[-1])
+        return match['text'] if match else lines[-1]
 
     def signal(self, number: int) -> None:
         """Send a signal, if the process still runs."""

@@ -73,9 +73,18 @@ def _parsed(entry: str) -> tuple[str, float, float]:
     return joint, low, high
 
 
-def check_present(model: RobotModel, q: NDArray) -> None:
+def check_present(model: RobotModel, ranges: Iterable[str], q: NDArray) -> None:
     """
-    Check that the arm is within the ranges before a motion.
+    Check that the arm is within the ranges before a motion; of other joints, nothing.
+
+    Parameters
+    ----------
+    model : RobotModel
+        Model of the arm.
+    ranges : iterable of str
+        As for `restricted`.
+    q : (nv,) array
+        Position of the arm.
 
     Raises
     ------
@@ -83,7 +92,10 @@ def check_present(model: RobotModel, q: NDArray) -> None:
         A joint is beyond its range.
 
     """
-    for name, each, low, high in zip(model.joint_names, q, model.lower, model.upper):
+    allowed = restricted(model, ranges)
+    given = (allowed.lower > model.lower) | (allowed.upper < model.upper)
+    for j in np.flatnonzero(given):
+        name, each, low, high = model.joint_names[j], q[j], allowed.lower[j], allowed.upper[j]
         if not low - _SLACK <= each <= high + _SLACK:
             raise StateError(f'joint {name!r} is at {each:.3g}, outside its range from {low:.3g} '
                              f'to {high:.3g}: move the arm there first, or change --range',

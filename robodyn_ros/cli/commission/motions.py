@@ -110,6 +110,6 @@ def approached(work: Work, plan: Plan) -> tuple[NDArray, ...]:
 def _from(work: Work, q: NDArray, points: tuple[NDArray, ...]) -> tuple[NDArray, ...]:
     """Return points after an approach from a position."""
     times, positions, *derivatives = points
-    check_present(work.within_ranges(work.dynamics).model, q)
+    check_present(work.model, work.ranges, q)
     approach = max(_LEAST_APPROACH, least_duration(speeds(work.model), positions[0] - q, _SHARE))
     return (approach + times, positions, *derivatives)

@@ -112,7 +112,7 @@ def small_steps(work: Work) -> tuple[list[str], dict]:
     work.ensure_started()
     rest = work.arm.watch(_REST)
     model = work.within_ranges(work.dynamics).model
-    check_present(model, rest.position[-1])
+    check_present(work.model, work.ranges, rest.position[-1])
     run = work.arm.execute(step_points(model, rest.reference[-1]))
     save(run, work.model.joint_names, work.folder / 'small_steps.csv')
     found = measure(rest, run)

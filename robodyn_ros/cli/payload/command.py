@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
     arm = make_arm(robot, model, steps, options.enclave, options.namespace)
     try:
         q = arm.watch(0.2).position[-1]
-        check_present(allowed, q)
+        check_present(model, options.ranges, q)
         points = pass_points(allowed, q, poses)
         steps.write_paragraphs(described(dynamics, points, q))
         if not options.yes and not agreed('The arm will move. '):

@@ -1,5 +1,7 @@
 """The command `robodyn commission` through the nodes."""
 
+import os
+import signal
 from types import SimpleNamespace
 
 import pytest
@@ -11,6 +13,8 @@ from robodyn_ros.exceptions import ParameterError, StateError
 from robodyn_ros.share import share_path
 
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
+
+from robodyn_ros.nodes.process import deferring_interrupt  # noqa: E402
 
 ARM = share_path('urdf', 'robodyn6.urdf')
 
@@ -51,6 +55,28 @@ def test_the_arm_of_a_namespace(tmp_path, monkeypatch):
     with pytest.raises(ParameterError, match='not a valid namespace'):
         ros_arm.RosArm(Robot(ARM), Robot(ARM).load(), tmp_path, lambda: None,
                        namespace='left arm').attach()
+
+
+def test_an_interruption_does_not_fall_into_a_message():
+    """In rclpy's conversions KeyboardInterrupt becomes a TypeError."""
+    passed = []
+
+    def work():
+        os.kill(os.getpid(), signal.SIGINT)
+        passed.append('after the signal')
+
+    with pytest.raises(KeyboardInterrupt):
+        deferring_interrupt(work)
+    assert passed and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert deferring_interrupt(lambda: 1) == 1
+    # a handler of the program's own is called at once
+    own = []
+    before = signal.signal(signal.SIGINT, lambda *_: own.append(len(passed)))
+    try:
+        deferring_interrupt(work)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert own == [1] and len(passed) == 2
 
 
 @pytest.mark.slow

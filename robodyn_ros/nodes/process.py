@@ -7,6 +7,7 @@ work, 1 after a defect (with its stack trace), 2 after a user error (one message
 
 from __future__ import annotations
 
+from functools import partial
 import os
 import signal
 import sys
@@ -29,6 +30,7 @@ TEARDOWN_LIMIT = 5.0  # s for the shutdown of ROS, after which the process exits
 
 
 _Node = TypeVar('_Node', bound=Node)
+_Result = TypeVar('_Result')
 
 
 class StopRequest:
@@ -70,6 +72,27 @@ class StopRequest:
             raise KeyboardInterrupt
 
 
+def deferring_interrupt(call: Callable[[], _Result]) -> _Result:
+    """
+    Return the result of a call; Ctrl-C raises KeyboardInterrupt after it.
+
+    Within a function of rclpy that converts a message, it would raise a TypeError instead. Other
+    handlers of the signal than Python's own, and other threads, are left alone.
+    """
+    if (threading.current_thread() is not threading.main_thread()
+            or signal.getsignal(signal.SIGINT) is not signal.default_int_handler):
+        return call()
+    received: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _frame: received.append(number))
+    try:
+        result = call()
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if received:
+        raise KeyboardInterrupt
+    return result
+
+
 def run(node: Node, until: Callable[[], bool], timeout: float | None = None,
         interval: float = 0.05) -> bool:
     """
@@ -96,11 +119,11 @@ def run(node: Node, until: Callable[[], bool], timeout: float | None = None,
     executor = SingleThreadedExecutor(context=node.context)
     executor.add_node(node)
     try:
-        while not until():
+        while not deferring_interrupt(until):
             left = interval if end is None else min(interval, end - time.monotonic())
             if left <= 0.0 or not node.context.ok():
                 return False
-            executor.spin_once(timeout_sec=left)
+            deferring_interrupt(partial(executor.spin_once, timeout_sec=left))
         return True
     except ExternalShutdownException:
         return False

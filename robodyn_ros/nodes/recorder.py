@@ -24,13 +24,13 @@ from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from robodyn_ros.exceptions import StateError
+from robodyn_ros.exceptions import ParameterError, StateError
 from robodyn_ros.model import Payload
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.controller import node as controller
 from robodyn_ros.nodes.load_messages import payload_message
 from robodyn_ros.nodes.polling import PolledSubscription
-from robodyn_ros.nodes.process import init_tool, run, tool_node
+from robodyn_ros.nodes.process import deferring_interrupt, init_tool, run, tool_node
 from robodyn_ros.nodes.simulator import node as simulator
 
 PATH = ('path',)  # joint of the messages of `record_path_time`
@@ -140,7 +140,8 @@ class JointStream(Stream):
 
 def _decoded(messages: Sequence[tuple[int, bytes]], joint_names: Sequence[str]) -> JointLog:
     """Return messages as arrays, without those that lack a joint, such as a gripper's."""
-    found = [(sent, deserialize_message(data, JointState)) for sent, data in messages]
+    found = deferring_interrupt(lambda: [
+        (sent, deserialize_message(data, JointState)) for sent, data in messages])
     found = [(sent, each) for sent, each in found if set(each.name).issuperset(joint_names)]
     rows = np.full((3, len(found), len(joint_names)), np.nan)
     times = np.zeros((2, len(found)), dtype=np.int64)
@@ -187,7 +188,11 @@ class Recorder:
                  enclave: str = '', namespace: str = ''):
         init_tool(enclave)
         self._on_poll = on_poll
-        self._node = node = tool_node('robodyn_recorder', namespace)
+        try:
+            self._node = node = tool_node('robodyn_recorder', namespace)
+        except ParameterError:
+            rclpy.try_shutdown()
+            raise
         self.controller = f'{node.get_namespace().rstrip("/")}/{controller.NAME}'
         self.states = JointStream(node, 'joint_states')
         self.references = JointStream(node, f'{controller.NAME}/reference')

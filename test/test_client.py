@@ -1,7 +1,8 @@
 """The client of a running controller: what a script sees of the arm, sends, and is refused."""
 
-from threading import Thread
+from threading import Condition, Thread
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,10 +11,18 @@ pytest.importorskip('rclpy', reason='the client needs ROS 2')
 
 from controller_node import ACTIVE, ARM, CONTROLLER, HOME, MODEL, PATIENT, simulator  # noqa: E402
 from robodyn_ros.client import Arm  # noqa: E402
+from robodyn_ros.client.connection import Connection  # noqa: E402
 from robodyn_ros.exceptions import ArgumentError, StateError, TrajectoryError  # noqa: E402
 from ros_process import NodeProcess, PATIENCE, wait_until  # noqa: E402
 
 NEAR = HOME + 0.05
+
+
+def test_the_newest_of_states_of_several_sizes_is_the_last():
+    received = SimpleNamespace(_news=Condition(), _states={}, _note=lambda what: None)
+    for data in (b'arm 1', b'gripper', b'arm 2'):
+        Connection._on_state(received, data)
+    assert list(received._states.values()) == [b'gripper', b'arm 2']
 
 
 @pytest.fixture(scope='module')

@@ -1,5 +1,6 @@
 """The command `robodyn commission`: an arm that its URDF does not describe tracks afterwards."""
 
+from dataclasses import replace
 import re
 import sys
 from types import SimpleNamespace
@@ -378,6 +379,15 @@ def synthetic(delay=0.006, noise=1e-3, period=0.002, stuck=()):
     rest = Run(*(np.repeat(each[:1], 500, axis=0) for each in run[:6]), 0.0, '')
     rest = rest._replace(times=times[:500], velocity=noise * rng.normal(size=(500, model.nv)))
     return rest, run
+
+
+def test_small_steps_stay_within_narrow_ranges():
+    model = RobotModel.from_urdf(ARM)
+    start, half = 0.1 * np.ones(model.nv), np.array([1.0, 0.04, 0.01, 1.0, 1.0, 1.0])
+    model = replace(model, lower=start - half, upper=start + 0.9 * half)
+    _, positions, _, _ = step_points(model, start)
+    assert (positions >= model.lower).all() and (positions <= model.upper).all()
+    np.testing.assert_allclose(np.ptp(positions, axis=0), np.minimum(half, 0.05))
 
 
 def test_delay_noise_and_sticking_are_measured():

@@ -128,6 +128,18 @@ def test_rotors_that_explain_much_more_are_named():
     assert '--estimate friction,armature' in remark
 
 
+def test_another_model_without_a_valid_estimate_is_not_named(monkeypatch):
+    def only_signs(dynamics, data, groups, **options):
+        if data.dry.shape != 'sign' or 'armature' in groups:
+            raise ArgumentError('the torque scale is negative')
+        return estimate(dynamics, data, groups, **options)
+
+    monkeypatch.setattr('robodyn_ros.identification.identify.estimate', only_signs)
+    result = identify(arm(), recording('smooth'), ['friction'])
+    assert not result.remark
+    np.testing.assert_array_equal(result.found.arm.terms, found('smooth')[1].arm.terms)
+
+
 def test_the_sign_between_samples_is_their_mean():
     qd = np.array([0.1, 0.01, -0.01, -0.1])
     made = mean_columns('sign', np.nan, qd, np.full(4, -0.06), None)[:, 0]

@@ -212,6 +212,19 @@ def test_a_trajectory_that_is_refused_replaces_nothing(desk):
     assert desk.validator.outcome(goal)[0] is ResultCode.SUCCESSFUL
 
 
+@pytest.mark.parametrize('count', [10, 1000])
+def test_an_unexpected_error_of_the_check_is_an_answer(desk, monkeypatch, count):
+    def broken(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(desk.control, 'plan', broken)
+    with pytest.raises(MemoryError):
+        desk.submit(count)
+        desk.until_answered()
+    (_, error), = desk.answers
+    assert 'could not be checked: MemoryError' in str(error) and not desk.validator.checking
+
+
 @pytest.mark.parametrize('end, reason', [
     (lambda control: control.hold(), 'hold was requested'),
     (lambda control: control.fail('broken'), 'broken'),

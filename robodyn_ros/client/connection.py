@@ -191,6 +191,7 @@ class Connection:
 
     def _on_state(self, data: bytes) -> None:
         with self._news:
+            self._states.pop(len(data), None)  # the newest message is the last
             self._states[len(data)] = data
         self._note('joint states')
 

@@ -117,7 +117,10 @@ def _better_model(data: Excerpt, found: Estimate, groups: Collection[str],
     residuals = {}
     for option, (dry, what) in others.items():
         tick(f'try {option}')
-        residuals[option] = mean_residual(attempt(data.filters.position, dry, what)[1])
+        try:
+            residuals[option] = mean_residual(attempt(data.filters.position, dry, what)[1])
+        except ArgumentError:  # this model has no valid estimate
+            continue
     now, best = mean_residual(found), min(residuals, key=lambda each: residuals[each], default='')
     if not best or not residuals[best] < _BETTER * now:
         return []

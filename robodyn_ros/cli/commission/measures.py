@@ -58,9 +58,14 @@ class Measures(NamedTuple):
 
 
 def step_points(model: RobotModel, start: NDArray) -> tuple[NDArray, ...]:
-    """Return points of a step of one joint after the other, there and back, from a position."""
-    size = np.where(joint_slides(model), STEP[1], STEP[0])
-    up = model.upper - start > start - model.lower
+    """
+    Return points of a step of one joint after the other, there and back, from a position.
+
+    The steps are shorter where a joint has less room within the limits of the model.
+    """
+    above, below = model.upper - start, start - model.lower
+    up = above > below
+    size = np.minimum(np.where(joint_slides(model), STEP[1], STEP[0]), np.maximum(above, below))
     positions = [start]
     for j in range(model.nv):
         there = start.copy()

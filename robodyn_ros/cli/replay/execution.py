@@ -42,7 +42,7 @@ def replay(options: argparse.Namespace, steps: Steps, model: RobotModel,
         here = recorder.references.newest(model.joint_names).position[0]
         positions = unwrap_continuous(timed.positions, here, model.continuous)
         points = approach(model, here, positions[0], options.approach)
-        if not (options.yes or _agrees(model, points, timed)):
+        if not (options.yes or _agrees(points, timed)):
             return False
         try:
             if points is not None:
@@ -77,7 +77,7 @@ def approach(model: RobotModel, here: NDArray, start: NDArray, part: float
     return np.array([lasts]), start[None], zero, zero
 
 
-def _agrees(model: RobotModel, points: tuple[NDArray, ...] | None, timed: TimedPath) -> bool:
+def _agrees(points: tuple[NDArray, ...] | None, timed: TimedPath) -> bool:
     way = (f'The arm moves to the start in {points[0][-1]:.1f} s, then replays'
            if points is not None else 'The arm replays')
     try:

@@ -7,7 +7,8 @@ the cycle runs, from the predicted reference at the end of the check.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 import math
 import threading
@@ -79,13 +80,11 @@ class TrajectoryValidator:
     def submit(self, request: Request) -> None:
         """Check a trajectory; it replaces one that is still being checked."""
         self.drop('replaced by a newer trajectory')
-        try:
+        with _errors_answered(request):
             if len(request.message.points) > self._max_points:
                 self._job = _Job(self._controller, request)
             else:
                 self._check_now(request)
-        except RobodynError as error:
-            request.answer(None, error)
 
     def _check_now(self, request: Request) -> None:
         controller, message = self._controller, request.message
@@ -148,15 +147,13 @@ class TrajectoryValidator:
         if job is None or not job.done:
             return
         self._job = None
-        try:
+        with _errors_answered(job.request):
             if job.begin():
                 self._accept(job.request, cast(Trajectory, job.trajectory))
             elif job.attempt == _ATTEMPTS:
                 self._check_now(job.request)
             else:
                 self._job = job.repeated()
-        except RobodynError as error:
-            job.request.answer(None, error)
 
     def drop(self, reason: str) -> None:
         """Refuse the trajectory that is still being checked, if any."""
@@ -164,6 +161,19 @@ class TrajectoryValidator:
         if job is not None:
             job.request.answer(None, TrajectoryError(
                 f'{reason}, while {len(job.request.message.points)} points were being checked'))
+
+
+@contextmanager
+def _errors_answered(request: Request) -> Iterator[None]:
+    """Answer a request whose check fails; an unexpected error is raised as well."""
+    try:
+        yield
+    except RobodynError as error:
+        request.answer(None, error)
+    except Exception as error:
+        request.answer(None, TrajectoryError(
+            f'the trajectory could not be checked: {type(error).__name__}, see the log'))
+        raise
 
 
 class _Job:

@@ -28,7 +28,7 @@ from robodyn_ros.simulation.fault_loop import CHUNK
 
 # stamps answer the states in lockstep, and commands are waited for
 _OTHER_TIME = ('delay', 'clock_jump', 'deaf')
-_START, _STEPS, _ACCEPTED = 40.0, 60.0, 5.0  # s
+_START, _STEPS, _ACCEPTED = 40.0, 60.0, 20.0  # s
 
 
 class Comparison(NamedTuple):

@@ -31,6 +31,8 @@ sys.path.insert(0, str(ROOT / 'test'))
 lockstep, plants = import_module('lockstep_arm'), import_module('mujoco_arm')
 
 DELAY = 1  # further periods until a torque acts
+KINDS = {'viscous': 'viscous', 'coulomb': 'Coulomb', 'armature': 'rotors',
+         'base': 'base parameters'}
 
 
 def commission(name, seed, folder):
@@ -47,7 +49,7 @@ def commission(name, seed, folder):
         work.folder.complete(step.name, step.act(work)[1])
     done = work.folder.done
     found, hits = done['identify2'], {}
-    for kind in ('viscous', 'coulomb', 'armature'):
+    for kind in list(KINDS)[:3]:
         hits[kind] = [abs(value - true) <= margin
                       for (value, margin), true in zip(found['joints'][kind],
                                                        getattr(plant, kind)) if margin]
@@ -64,21 +66,20 @@ def commission(name, seed, folder):
 
 def table(rows):
     """Return the summary as lines of Markdown."""
-    lines = ['| arm | runs | worst joint before (mrad RMS) | after | below 1 mrad | friction and '
-             'rotors in their intervals | base parameters | arm time (s) |', '|' + '---|' * 8]
+    lines = ['| arm | runs | worst joint before (mrad RMS) | after | below 1 mrad | in their '
+             f'intervals: {" | ".join(KINDS.values())} | arm time (s) |', '|' + '---|' * 10]
     for name in plants.ARMS:
         own = [row for row in rows if row['arm'] == name and 'after' in row]
         failed = sum(row['arm'] == name and 'after' not in row for row in rows)
         if not own:
             continue
         before, after = (np.array([max(row[key]) for row in own]) for key in ('before', 'after'))
-        joints, base = (np.sum([row['hits'][kind] for row in own for kind in kinds], axis=0)
-                        for kinds in (('viscous', 'coulomb', 'armature'), ('base',)))
+        hits = [np.sum([row['hits'][kind] for row in own], axis=0) for kind in KINDS]
         lines.append(
             f'| {name} | {len(own)}{f" + {failed} refused" if failed else ""} | '
             f'{np.median(before):.0f} ({before.max():.0f}) | '
             f'{np.median(after):.2f} ({after.max():.2f}) | {np.sum(after < 1.0)} of '
-            f'{len(own) + failed} | {joints[0]} of {joints[1]} | {base[0]} of {base[1]} | '
+            f'{len(own) + failed} | {" | ".join(f"{a} of {b}" for a, b in hits)} | '
             f'{np.mean([row["arm_time"] for row in own]):.0f} |')
     return lines
 

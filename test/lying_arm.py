@@ -78,7 +78,7 @@ class LyingArm:
     effort : float
         Factor of the efforts that are reported; not a number: none are.
     cycle : dict
-        Of `CycleSettings`.
+        Of `Settings`.
     **plausible
         Of `PlausibilitySettings`.
 

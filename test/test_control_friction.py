@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from robodyn_ros.control.friction import (
-    friction, MEASURED_SMOOTHING, measured_width, SMOOTHING)
+    friction, MEASURED_SMOOTHING, measured_width, smoothed_sign, SMOOTHING, unmodelled)
 
 VISCOUS, COULOMB = np.array([0.5, 0.0, 2.0]), np.array([0.3, 0.4, 0.0])
 
@@ -36,4 +36,7 @@ def test_width_is_that_of_the_gradual_change_of_sign():
     width = np.array([0.001, 0.1, 0.5])
     found = friction(np.full(3, 0.1), np.zeros(3), np.ones(3), np.ones(3), np.ones(3), width)
     np.testing.assert_allclose(found, 0.1 / np.hypot(0.1, width), rtol=1e-12)
+    np.testing.assert_allclose(found, smoothed_sign(np.full(3, 0.1), width), rtol=1e-15)
+    omitted = unmodelled(np.full(3, -0.1), np.full(3, 2.0), width)
+    np.testing.assert_allclose(omitted, 2.0 - 2.0 * np.array(found), rtol=1e-12)
     assert measured_width(width)[0] == MEASURED_SMOOTHING and measured_width(width)[2] == 0.5

@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from robodyn_ros.dynamics import Dynamics
-from robodyn_ros.dynamics.coupled_rollout import Respondent
+from robodyn_ros.dynamics.coupled_rollout import StatefulFunction
 from robodyn_ros.dynamics.jit.flow import lookup, Table
 from robodyn_ros.dynamics.jit.function import Function
 from robodyn_ros.exceptions import ArgumentError
@@ -37,8 +37,8 @@ def rollout():
     function = Function(controller, {'given': 1, 'memory': 2, 'program': 2},
                         {'answer': 1, 'next': 2})
     given, _, _, answer, _ = arrays
-    respondent = Respondent(function.bound(*arrays), given, answer, 2, 2, (1, 2, 4), (1,))
-    return DYNAMICS.coupled_rollout(first, then, (2, 1, 1, 1), respondent, 1,
+    stateful = StatefulFunction(function.bound(*arrays), given, answer, 2, 2, (1, 2, 4), (1,))
+    return DYNAMICS.coupled_rollout(first, then, (2, 1, 1, 1), stateful, 1,
                                     tables={'shifts': Table(1)})
 
 

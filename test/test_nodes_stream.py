@@ -140,23 +140,41 @@ def test_a_stream_replaces_a_trajectory_that_is_under_way(probe, process, refere
         stream(probe, lambda _: publisher.publish(message), 0.3)
 
 
-def test_a_point_at_rest_while_another_is_under_way_is_a_trajectory_of_its_own():
+@pytest.fixture
+def belongs():
+    """Return a function: whether a point that arrives so much later is a target."""
     controller = SimpleNamespace(settings=Settings(), stream=SimpleNamespace(active=False))
     clock = [0.0]
     stream_input = StreamInput(None, controller, lambda: clock[0], lambda: clock[0], TOPIC)
 
-    def belongs(after, duration, velocities, frame=''):
+    def target(after, duration, velocities, frame='', active=False):
         clock[0] += after
+        controller.stream.active = active
         return stream_input.belongs(JointTrajectory(header=Header(frame_id=frame), points=[
             JointTrajectoryPoint(positions=HOME.tolist(), velocities=velocities,
                                  time_from_start=Duration(nanosec=round(1e9 * duration)))]))
 
+    return target
+
+
+def test_a_point_at_rest_while_another_is_under_way_is_a_trajectory_of_its_own(belongs):
     assert not belongs(0.0, 0.4, [])
     assert not belongs(0.04, 0.4, [0.0] * 7)
     assert belongs(0.2, 0.2, [])
     assert belongs(0.2, 0.2, [0.1] * 7)
     assert belongs(10.0, 0.03, [0.0] * 7)
-    for frame, expected in (('trajectory', False), ('stream', True)):
-        assert belongs(10.0, 0.03, [], frame) == expected
-    controller.stream.active = True
-    assert not belongs(0.0, 0.3, [], 'trajectory')
+
+
+@pytest.mark.parametrize('duration', [0.0, 0.03, 0.3])
+def test_the_frame_id_decides(belongs, duration):
+    assert belongs(10.0, duration, [0.0] * 7, 'stream')
+    assert not belongs(0.0, duration, [], 'trajectory', active=True)
+    assert belongs(10.0, duration, [], 'base') == (duration < 0.1)
+
+
+def test_points_of_a_policy_without_times_are_targets(belongs):
+    assert all(belongs(0.1, 0.0, []) for _ in range(5))
+
+
+def test_points_of_rqt_joint_trajectory_controller_are_goals(belongs):
+    assert not any(belongs(0.1, 0.5, []) for _ in range(5))

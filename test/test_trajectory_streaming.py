@@ -152,6 +152,20 @@ def limits(nv=2, **changed):
     return MotionLimits(**{**values, **changed})
 
 
+def test_the_need_of_segments_is_that_of_each_alone():
+    """Of any length, within limits and beyond; at least that at their ends."""
+    rng, start = np.random.default_rng(3), Reference.at_rest(np.zeros(2))
+    lengths = rng.choice([0.02, 0.05, 0.1, 0.4, 2.0], 30)
+    coefficients = rng.normal(size=(30, 6, 2)) / lengths[:, None, None] ** np.arange(6)[:, None]
+    coefficients[::2] *= 0.02
+    found = limits().excess(start, lengths, coefficients)
+    alone = [limits().excess(start, lengths[k:k + 1], coefficients[k:k + 1])[0] for k in range(30)]
+    np.testing.assert_allclose(found, alone, rtol=1e-12)
+    assert found.min() < 1.0 < found.max()
+    assert np.all(found >= limits().excess(start, lengths, coefficients, 2) - 1e-12)
+    assert np.isinf(limits().excess(start, np.array([np.nan]), coefficients[:1]))
+
+
 def walk(seed, jump=0.02, every=PERIOD, seconds=3.0):
     """Yield start, moment and motion for targets that wander, leap and stay away."""
     rng = np.random.default_rng(seed)

@@ -24,7 +24,7 @@ from robodyn_ros.control.settings import Settings
 from robodyn_ros.control.state import FROM_STATE, RECEIVED, REQUESTS, WAITING
 from robodyn_ros.control.steps import modes, path
 from robodyn_ros.control.trajectory_table import write_path
-from robodyn_ros.dynamics.coupled_rollout import Respondent
+from robodyn_ros.dynamics.coupled_rollout import StatefulFunction
 from robodyn_ros.dynamics.jit.arguments import as_argument
 from robodyn_ros.dynamics.jit.flags import either, equal, first_of, no
 from robodyn_ros.dynamics.jit.flow import Table
@@ -78,11 +78,11 @@ class RolloutCycle:
     Attributes
     ----------
     key : str
-        Key of the code that `answer` compiles to.
+        Key of the code of the cycle.
     memory, program : (k,) array
         Memory of an arm that was never under control, and program without requests.
     tables : dict of str to Table or FunctionTable
-        Tables used by `answer`.
+        Tables of the cycle.
 
     Raises
     ------
@@ -136,7 +136,7 @@ class RolloutCycle:
     # --- called in a loop as machine code -----------------------------------------------------
 
     @cached_property
-    def respondent(self) -> Respondent:
+    def function(self) -> StatefulFunction:
         """Return the cycle as the function of a coupled rollout."""
         made, function = self._made, self._made.function
         state, torque, memory, program = (
@@ -146,22 +146,22 @@ class RolloutCycle:
         call = function.bound(*self._functions.values(), self._path, state, memory, program,
                               torque, memory.copy())
         place = function.place('state')
-        return Respondent(call, state, torque, len(memory), len(program),
-                          (place + 1, place + 2, place + 4),
-                          (self._fields['acceptance.kind'].start,))
+        return StatefulFunction(
+            call, state, torque, len(memory), len(program), (place + 1, place + 2, place + 4),
+            (self._fields['acceptance.kind'].start,))
 
     def use_path(self, rows: NDArray | Sequence) -> None:
-        """Use a table of trajectories in the respondent."""
-        function, arguments = self._made.function, self.respondent.call.arguments
+        """Use a table of trajectories in the function."""
+        function, arguments = self._made.function, self.function.call.arguments
         self._path = as_argument('path', function.arguments['path'], rows)
         place = function.place('path')
         arguments[place:place + 2] = self._path.ctypes.data, len(self._path)
 
-    def asked(self, given) -> list:
+    def argument(self, given) -> list:
         """
         Return the state of a cycle, for a state or its absence.
 
-        given: see `fault_loop.Controller`. The call that begins control is that of an activation,
+        given: see `fault_loop.controller`. The call that begins control is that of an activation,
         with the state that was received last.
         """
         kind = first_of((given.begins, FROM_STATE), (given.received, RECEIVED),
@@ -170,17 +170,17 @@ class RolloutCycle:
             kind=kind, now=given.arrival, arrival=given.arrival, stamp=given.stamp,
             clock=given.clock, permitted=1.0, q=given.q, qd=given.qd, effort=given.effort))
 
-    def sends(self, picked):
+    def sends(self, observed):
         """Return the flag that the torque of a state, or of a state that is missing, is sent."""
-        return no(equal(picked[0], REQUESTS))
+        return no(equal(observed[0], REQUESTS))
 
-    def on_floats(self, rows: NDArray | Sequence, given: list, memory: list, program: list
+    def on_floats(self, rows: NDArray | Sequence, argument: list, memory: list, program: list
                   ) -> tuple[list, list]:
         """Return torque and next memory, computed in Python; rows: table of trajectories."""
         functions = [[each.body for each in self._made.functions[name]] for name in self.tables
                      if name != 'path']
-        torque, after = self._made.function.body(*functions, np.asarray(rows).tolist(), given,
-                                                 memory, program)
+        torque, after = self._made.function.body(*functions, np.asarray(rows).tolist(),
+                                                 argument, memory, program)
         return flatten(torque), flatten(after)
 
     def tracking(self, memory: Memory):

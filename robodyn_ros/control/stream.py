@@ -31,7 +31,7 @@ _EXTRAPOLATED = 0.1  # s, most for which a stream is continued
 _REST = 0.5          # s, most within which it then comes to rest, where limits permit it
 _ROUNDING = 1e-6     # rad or m
 MOST_POINTS = 200    # of a message,
-_MOST_USED = 50      # and those of them that are used: a motion takes 4 ms, with 200 it takes 30
+_MOST_USED = 50      # and those of them that are used: planning takes time with their square
 FURTHEST = 60.0      # s from the arrival to a target, at most
 _CLOSEST = 1e-6      # s from one target to the next, at least
 _SPACING = 0.004     # s from one motion to the next, at least
@@ -170,7 +170,8 @@ class Stream:
             return False
         self._planned = now
         if self._motion is None:
-            self._motion = StreamMotion(self.limits())
+            self._motion = StreamMotion(replace(
+                self.limits(), needed=self._motions.needed_torque))
         for lead in _LEADS:
             try:
                 begun = self._begin(lead)
@@ -289,7 +290,6 @@ class Stream:
         motion, timing = self._motion, self._timing
         assert motion is not None
         start = self._motions.start_state(lead)
-        motion.limits = replace(motion.limits, needed=self._motions.needed_torque)
         period = timing.period or timing.spacing
         overrun = ((min(period, _EXTRAPOLATED), min(period, _REST))
                    if self._settings.overrun == 'extrapolate' else (0.0, 0.0))

@@ -16,7 +16,7 @@ from robodyn_ros.dynamics.algorithms.coriolis import coriolis_matrix, velocity_f
 from robodyn_ros.dynamics.algorithms.derivatives import (
     forward_dynamics_derivatives, inverse_dynamics_derivatives)
 from robodyn_ros.dynamics.algorithms.regressor import BODY_PARAMETERS, regressor
-from robodyn_ros.dynamics.coupled_rollout import CoupledRollout, Respondent
+from robodyn_ros.dynamics.coupled_rollout import CoupledRollout, StatefulFunction
 from robodyn_ros.dynamics.jit import machine
 from robodyn_ros.dynamics.jit.builtin import supported
 from robodyn_ros.dynamics.jit.fastcall import FastCall
@@ -222,7 +222,7 @@ class CompiledMethods:
                        self._key(step, name, sizes, recorded, tables), self.compiled, self._cache)
 
     def coupled_rollout(self, first: Callable, then: Callable, sizes: tuple[int, int, int, int],
-                        respondent: Respondent, recorded: int, name: str | None = None,
+                        function: StatefulFunction, recorded: int, name: str | None = None,
                         tables: Mapping[str, Table] | None = None) -> CoupledRollout:
         """
         Compile a loop over steps in which a function of one state is called, for many states.
@@ -232,17 +232,17 @@ class CompiledMethods:
         first, then : callable
             Parts of the step before and after the call, as for `CoupledRollout`, with the tree as
             first argument.
-        sizes, respondent, recorded
+        sizes, function, recorded
             As for `CoupledRollout`.
         name, tables
             As for `rollout`.
 
         """
         tables = tables or {}
-        key = self._key(first, name, sizes, recorded, tables, len(respondent.given),
-                        len(respondent.answer), respondent.memory, respondent.program,
-                        respondent.picked)
-        return CoupledRollout(self._bound(first), self._bound(then), sizes, respondent, tables,
+        key = self._key(first, name, sizes, recorded, tables, len(function.argument),
+                        len(function.result), function.memory, function.program,
+                        function.observed)
+        return CoupledRollout(self._bound(first), self._bound(then), sizes, function, tables,
                               recorded, self._runtime, key, self._cache)
 
     def _bound(self, function: Callable) -> Callable:

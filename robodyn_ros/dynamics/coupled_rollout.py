@@ -21,32 +21,32 @@ from robodyn_ros.exceptions import ArgumentError
 
 
 @dataclass(frozen=True, eq=False)
-class Respondent:
+class StatefulFunction:
     """
-    Function with a memory that is called in each step, and the arrays to which it is bound.
+    Function with a memory that is called in each step, and the arrays it is bound to.
 
     Attributes
     ----------
     call : BoundCall
         Its call.
-    given, answer : array
+    argument, result : array
         Its argument, and its first result.
     memory, program : int
         Lengths of its memory, which is its second result as well, and of its program.
-    words : (int, int, int)
-        Indices of memory, program and next memory among the arguments of the call.
-    picked : tuple of int
-        Numbers of the next memory that the loop gets with the answer.
+    addresses : (int, int, int)
+        Indices of the addresses of memory, program and next memory in the arguments of the call.
+    observed : tuple of int
+        Indices of the values of the next memory that follow the result in the loop.
 
     """
 
     call: BoundCall
-    given: NDArray
-    answer: NDArray
+    argument: NDArray
+    result: NDArray
     memory: int
     program: int
-    words: tuple[int, int, int]
-    picked: tuple[int, ...]
+    addresses: tuple[int, int, int]
+    observed: tuple[int, ...]
 
 
 class CoupledRollout:
@@ -57,13 +57,13 @@ class CoupledRollout:
     ----------
     first : callable
         `first(runtime, state, constants, inputs, *tables)` over lists of scalars returns the
-        argument of the respondent, and what is kept for the second part.
+        argument of the function, and what is kept for the second part.
     then : callable
-        `then(runtime, kept, constants, answer, *tables)` returns the next state; the answer is
-        the first result of the respondent and the picked numbers of its memory.
+        `then(runtime, kept, constants, result, *tables)` returns the next state, from the
+        result of the function followed by the observed values of its next memory.
     sizes : (int, int, int, int)
         Lengths of state, constants, inputs, and of what is kept.
-    respondent : Respondent
+    function : StatefulFunction
         The function.
     tables : mapping of str to Table
         Tables of both parts.
@@ -77,10 +77,10 @@ class CoupledRollout:
     """
 
     def __init__(self, first: Callable, then: Callable, sizes: tuple[int, int, int, int],
-                 respondent: Respondent, tables: Mapping[str, Table], recorded: int,
+                 function: StatefulFunction, tables: Mapping[str, Table], recorded: int,
                  runtime: NDArray, key: str | None, cache: Path | None):
         self.sizes, self.tables, self.recorded = sizes, dict(tables), recorded
-        self.runtime, self.respondent = runtime, respondent
+        self.runtime, self.function = runtime, function
         self._first, self._then, self._key, self._cache = first, then, key, cache
         self._lock = Lock()
         self._run: Callable | None = None
@@ -94,7 +94,7 @@ class CoupledRollout:
         Parameters
         ----------
         state, memories, programs, constants : (N, ...) array
-            State of each run, memory and program of its respondent, and constants.
+            State of each run, memory and program of its function, and constants.
         inputs : (T, m) or (N, T, m) array
             Inputs of T steps; for all runs, or for each run.
         tables : sequence
@@ -114,9 +114,9 @@ class CoupledRollout:
 
         """
         size, fixed, m, _ = self.sizes
-        respondent, count = self.respondent, len(state)
-        given = {'state': (state, size), 'memories': (memories, respondent.memory),
-                 'programs': (programs, respondent.program), 'constants': (constants, fixed)}
+        function, count = self.function, len(state)
+        given = {'state': (state, size), 'memories': (memories, function.memory),
+                 'programs': (programs, function.program), 'constants': (constants, fixed)}
         for name, (array, length) in given.items():
             _check(name, array, (count, length))
         steps = inputs.shape[-2]
@@ -128,15 +128,15 @@ class CoupledRollout:
                   for (name, kind), each in zip(self.tables.items(), tables, strict=True)]
         state, memories, others = state.copy(), memories.copy(), np.empty_like(memories)
         if count and steps:
-            self._function()(
+            self._compiled()(
                 count, steps, state, constants, inputs, records, memories, others, programs,
                 passed(self.tables.values(), arrays))
         return state, others if steps % 2 else memories, records
 
     def first(self, *values) -> tuple[list, list]:
         """Return the first part of a step, for floats."""
-        given, kept = self._first(*values)
-        return flatten(given), flatten(kept)
+        argument, kept = self._first(*values)
+        return flatten(argument), flatten(kept)
 
     def then(self, *values) -> list:
         """Return the second part of a step, for floats."""
@@ -144,35 +144,35 @@ class CoupledRollout:
 
     def warm(self) -> None:
         """Compile the loop, or load it from the cache."""
-        self._function()
+        self._compiled()
 
-    def _function(self) -> Callable:
+    def _compiled(self) -> Callable:
         if self._run is None:
             with self._lock:
                 self._run = self._run or self._make()
         return self._run
 
     def _make(self) -> Callable:
-        respondent, (size, fixed, m, kept) = self.respondent, self.sizes
-        asked, answer = len(respondent.given), len(respondent.answer) + len(respondent.picked)
+        inner, (size, fixed, m, kept) = self.function, self.sizes
+        argument, result = len(inner.argument), len(inner.result) + len(inner.observed)
         kinds = tuple(self.tables.values())
 
         def ir():
             runtime = len(self.runtime)
-            first = trace(self._first, (runtime, size, fixed, m, *kinds), (asked, kept),
+            first = trace(self._first, (runtime, size, fixed, m, *kinds), (argument, kept),
                           in_place=False)
-            then = trace(self._then, (runtime, kept, fixed, answer, *kinds), (size,),
+            then = trace(self._then, (runtime, kept, fixed, result, *kinds), (size,),
                          in_place=False)
-            return coupled_ir(first, then, self.recorded, respondent.memory, respondent.program,
-                              respondent.picked, machine.pointer_type())
+            return coupled_ir(first, then, self.recorded, inner.memory, inner.program,
+                              inner.observed, machine.pointer_type())
 
         code = machine.load_kind('coupled', self._key, ir, self._cache)
         types = [ctypes.c_int64] * 2 + [ctypes.c_void_p] * 5 + [ctypes.c_int64] * 2
         function = ctypes.CFUNCTYPE(None, *types, *[ctypes.c_void_p] * 11,
                                     *[ctypes.c_void_p, ctypes.c_int64] * len(kinds))(
                                         code.address('coupled'))
-        length = loops.workspace_size(size, fixed, m, asked, kept, answer)
-        call, words = respondent.call, respondent.call.arguments.ctypes.data
+        length = loops.workspace_size(size, fixed, m, argument, kept, result)
+        call, arguments = inner.call, inner.call.arguments.ctypes.data
 
         def run(count, steps, state, constants, inputs, records, memories, others, programs,
                 tables):
@@ -180,9 +180,8 @@ class CoupledRollout:
             function(count, steps, loops.aligned(workspace), self.runtime.ctypes.data,
                      state.ctypes.data, constants.ctypes.data, inputs.ctypes.data,
                      steps * m if inputs.ndim == 3 else 0, m, records.ctypes.data,
-                     call.code, call.block, respondent.given.ctypes.data,
-                     respondent.answer.ctypes.data, *(words + 8 * each for each in (
-                         respondent.words)),
+                     call.code, call.block, inner.argument.ctypes.data, inner.result.ctypes.data,
+                     *(arguments + 8 * each for each in inner.addresses),
                      memories.ctypes.data, others.ctypes.data, programs.ctypes.data, *tables)
 
         setattr(run, 'code', code)  # keeps it loaded

@@ -115,10 +115,6 @@ class Rollout:
                 every, records[rows], arrays, tables), count, threads)
         return state, records
 
-    def interpreted_step(self, *values) -> list:
-        """Return the next state for runtime, state, constants, inputs and tables, all floats."""
-        return flatten(self._step(*values))
-
     def warm(self) -> None:
         """Compile the loop over many states, or load it from the cache."""
         self._function('many')

@@ -14,6 +14,7 @@ from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.identification.condition import condition_number
 from robodyn_ros.identification.equations import Equations, Excerpt, JOINT_TERMS
 from robodyn_ros.identification.fit import Fit, residual, solve
+from robodyn_ros.identification.jackknife import block_covariance
 from robodyn_ros.identification.payload import (
     initial_payload, mass_deviation, payload_derivative, payload_numbers)
 from robodyn_ros.identification.unknowns import NOT_NEGATIVE, Physical, Unknowns
@@ -138,7 +139,9 @@ def estimate(dynamics: Dynamics, data: Excerpt, groups: Collection[str],
     unknowns = Unknowns(dynamics, groups, inertia_spread, payload, delay, data.dry)
     fit, unexcited = _identifiable(unknowns, train, data.moves)
     for _ in range(_TRIMMED):
-        fit = solve(fit.unknowns, _without_outliers(fit, train), fit.z, fit.deviation)
+        kept = _without_outliers(fit, train)
+        fit = solve(fit.unknowns, kept, fit.z, fit.deviation)
+    fit = fit._replace(covariance=block_covariance(fit, kept, data.filters.equation))
     _check_signs(dynamics, fit.physical)
     test = [joint.between(split, np.inf) for joint in data.joints]
     body = fit.unknowns.payload_body

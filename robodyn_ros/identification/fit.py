@@ -46,8 +46,9 @@ class Fit(NamedTuple):
         Prior standard deviations of z.
     data : (rows, p) array
         Derivative of the weighted residuals of the data.
-    deviation : (nv,) array
-        Standard deviation of the joints' residuals.
+    deviation, weighted : (nv,) array
+        Standard deviation of the joints' residuals, and the one by which they are divided, which
+        their correlation enlarges.
 
     """
 
@@ -57,6 +58,7 @@ class Fit(NamedTuple):
     spread: NDArray
     data: NDArray
     deviation: NDArray
+    weighted: NDArray
 
     @property
     def physical(self) -> Physical:
@@ -97,11 +99,18 @@ def solve(unknowns: Unknowns, joints: list[Equations], near: NDArray | None = No
                 1e-12) for e, size in zip(errors, torque)])
     inflation = np.array([np.sqrt(correlated_samples(e, joint.segment))
                           for e, joint in zip(errors, joints)])
-    problem = _Problem(unknowns, compressed, deviation * inflation, problem.spread)
+    weighted = deviation * inflation
+    problem = _Problem(unknowns, compressed, weighted, problem.spread)
     z = problem.solution(z)
     data = problem.data_derivative(z)
     information = data.T @ data + np.diag(problem.spread ** -2.0)
-    return Fit(unknowns, z, np.linalg.inv(information), problem.spread, data, deviation)
+    return Fit(unknowns, z, np.linalg.inv(information), problem.spread, data, deviation, weighted)
+
+
+def linearized(fit: Fit, joints: list[Equations]) -> tuple[NDArray, NDArray]:
+    """Return the weighted residuals of all equations, (n,), and their derivative, (n, p)."""
+    problem = _Problem(fit.unknowns, [_rows(joint) for joint in joints], fit.weighted, fit.spread)
+    return problem.residuals(fit.z), problem.data_derivative(fit.z)
 
 
 def usual_terms(joints: list[Equations]) -> NDArray:
@@ -132,10 +141,10 @@ def coefficients(arm: Physical, j: int, payload_body: int) -> NDArray:
 class _Problem:
     """Least squares with given weights."""
 
-    def __init__(self, unknowns: Unknowns, compressed: list[NDArray], deviation: NDArray,
+    def __init__(self, unknowns: Unknowns, rows: list[NDArray], deviation: NDArray,
                  spread: NDArray):
         self.unknowns, self.spread = unknowns, spread
-        self._weighted = [R / s for R, s in zip(compressed, deviation)]
+        self._weighted = [R / s for R, s in zip(rows, deviation)]
 
     def solution(self, z: NDArray) -> NDArray:
         """Return the minimum reached from z (Levenberg-Marquardt, scaled by the spreads)."""
@@ -158,7 +167,7 @@ class _Problem:
     def _step(self, z: NDArray, damping: float) -> NDArray:
         data = self.data_derivative(z) * self.spread
         offset = (z - self.unknowns.start) / self.spread
-        gradient = data.T @ self._data(z) + offset
+        gradient = data.T @ self.residuals(z) + offset
         # unknowns at their bound, with a step beyond it, are fixed
         free = (z > self.unknowns.lower) | (gradient < 0.0)
         data = data[:, free]
@@ -169,10 +178,10 @@ class _Problem:
 
     def _cost(self, z: NDArray) -> float:
         offset = (z - self.unknowns.start) / self.spread
-        return 0.5 * float(np.sum(self._data(z) ** 2) + np.sum(offset ** 2))
+        return 0.5 * float(np.sum(self.residuals(z) ** 2) + np.sum(offset ** 2))
 
-    def _data(self, z: NDArray) -> NDArray:
-        """Return the weighted residuals of the data."""
+    def residuals(self, z: NDArray) -> NDArray:
+        """Return the weighted residuals of the data, (rows,)."""
         arm, body = self.unknowns.physical(z), self.unknowns.payload_body
         return np.concatenate([
             R @ np.append(arm.scale[j] * coefficients(arm, j, body), (-1.0, -arm.delay))
@@ -200,9 +209,13 @@ class _Problem:
 
 
 def _compressed(joint: Equations) -> NDArray:
-    """Return the triangular factor of the equations; effort and slope are the last columns."""
-    columns = np.column_stack([joint.columns, joint.effort, joint.slope])
-    return cast(NDArray, np.linalg.qr(columns, mode='r'))
+    """Return the triangular factor of the equations, in place of their rows."""
+    return cast(NDArray, np.linalg.qr(_rows(joint), mode='r'))
+
+
+def _rows(joint: Equations) -> NDArray:
+    """Return the equations; effort and slope are the last columns."""
+    return np.column_stack([joint.columns, joint.effort, joint.slope])
 
 
 def _rms(values: NDArray) -> float:

@@ -48,7 +48,7 @@ def enter_realtime(values: RealtimeSettings, python: bool = True
     Parameters
     ----------
     values : RealtimeSettings
-        Values of `REALTIME_PARAMETERS`.
+        The settings.
     python : bool
         Whether to include the threads that run Python.
 

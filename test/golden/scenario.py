@@ -27,7 +27,7 @@ class Scenario:
     requests : tuple of (float, str, dict)
         Time (s), name and arguments of a request, see `requests`.
     setup : dict
-        Of the controller: design values of `make_gains` as gains, fields of `CycleSettings` as
+        Of the controller: design values of `make_gains` as gains, fields of `Settings` as
         settings, of `make_task_gains` as task_gains; own_law as module:Class.
     arm : dict
         Of the simulated arm, for recording only, see `simulated.Arm`; effort: whether states

@@ -27,7 +27,7 @@ from enum import IntEnum
 from robodyn_ros.control import friction
 from robodyn_ros.control.terms import product, sums
 from robodyn_ros.dynamics import algorithms
-from robodyn_ros.dynamics.jit.trace import absolute, reciprocal, sqrt
+from robodyn_ros.dynamics.jit.trace import absolute, reciprocal
 from robodyn_ros.dynamics.vector import add, apply, cross, dot, scale
 
 
@@ -71,7 +71,7 @@ def observe(tree, runtime, q, qd, torque, known, motion, bandwidth, viscous, cou
     drift = [c - w * each - f for c, w, each, f in zip(gradient, safe_gravity_scale, g, tau_f)]
     allowance = [model_error * (absolute(a) + absolute(b) + absolute(c) + absolute(f)) + h
                  for a, b, c, f, h in zip(inertial, velocity, load, tau_f,
-                                          unmodelled_friction(qd, stiction, width))]
+                                          friction.unmodelled(qd, stiction, width))]
     rows = []
     for i in range(n):
         K = bandwidth[i]
@@ -88,11 +88,6 @@ def observe(tree, runtime, q, qd, torque, known, motion, bandwidth, viscous, cou
         allowed = allowed + k * dt * (allowance[i] - allowed)
         rows.append((p[i], drift[i], r, unknown, allowed, absolute(unknown) - allowed))
     return list(zip(*rows))
-
-
-def unmodelled_friction(qd, stiction, width):
-    """Return the largest dry friction that the smoothed model omits."""
-    return [f * (1.0 - absolute(v) / sqrt(v * v + w * w)) for v, f, w in zip(qd, stiction, width)]
 
 
 def momentum(tree, runtime, q, qd):

@@ -16,12 +16,14 @@ class StreamSettings:
 
     mode: str = parameter(
         'auto', 'Messages on ~/joint_trajectory that are targets of a stream, not trajectories of '
-        'their own. auto: those that end within stream.horizon while one before is under way '
-        'and not with velocities of 0, single points of at most 0.06 s, and those that end in '
-        'motion. always, never: all, none. Not with the frame_id trajectory.',
+        'their own. auto: those that end before stream.horizon while another is under way '
+        'and not with velocities of 0, single points due within 0.06 s, and those that end in '
+        'motion. always, never: all, none. Not with the frame_id trajectory; with the frame_id '
+        'stream also in auto.',
         choices=STREAM_MODES)
     horizon: float = parameter(
-        0.5, 'Longest message that auto takes for a part of a stream.', 's', 0.0, 10.0)
+        0.5, 'Time before which a message must end that auto takes for a part of a stream.', 's',
+        0.0, 10.0)
     timeout: float = parameter(
         0.25, 'Silence after which a stream has ended; at least 2.5 periods.', 's', 0.02, 10.0)
     smoothing: float = parameter(

@@ -33,10 +33,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from robodyn_ros.control.blocks import block, joints, scalar
-from robodyn_ros.control.friction import SMOOTHING
+from robodyn_ros.control.friction import smoothed_sign, SMOOTHING
 from robodyn_ros.control.steps.vectors import clipped, difference, positive, product, zeros
 from robodyn_ros.dynamics.jit.flags import above, all_finite, at_least, both, equal, flag, no, when
-from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum, sqrt
+from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
 
 _SMALL = 3e-4  # rad or m, error that teaches nothing: perfect arms are not affected
 _LARGE = 0.1   # rad or m, error beyond which it has other causes than a wrong model
@@ -68,15 +68,10 @@ class Memory:
                         'the side of the error.')
 
 
-def direction(velocity):
-    """Return the smoothed sign of the reference velocity."""
-    return [v / sqrt(v * v + SMOOTHING * SMOOTHING) for v in velocity]
-
-
 def torque(m, p, velocity):
     """Return the compensation; velocity: of the reference."""
     return _within([b + r * (1.0 - s * s) + f * s for b, r, f, s in zip(
-        m.bias, m.rest, m.dry_friction, direction(velocity))], p.limit)
+        m.bias, m.rest, m.dry_friction, _direction(velocity))], p.limit)
 
 
 def ready(m):
@@ -132,7 +127,7 @@ def update(m, p, gains, moved, error, reference, K):
             change)])
     step = when(all_finite(step), [
         when(flag(on), x, 0.0) for on, x in zip(gains.disturbance_observer, step)], zeros(step))
-    s = direction(reference.qd)
+    s = _direction(reference.qd)
     share = [each / (1.0 + d * d) for each, d in zip(step, s)]
     dry = _within([f + x * d for f, x, d in zip(m.dry_friction, share, s)], p.limit)
     ending = [r * (1.0 - d * d) for r, d in zip(m.rest, s)]
@@ -188,6 +183,11 @@ def active(zone, error, reference):
     """Return flags of joints whose compensation changes."""
     return [when(_at_rest(v, a), above(absolute(e), absolute(z)), 1.0)
             for z, e, v, a in zip(zone, error, reference.qd, reference.qdd)]
+
+
+def _direction(velocity):
+    """Return the smoothed sign of the reference velocity."""
+    return smoothed_sign(velocity, [SMOOTHING for _ in velocity])
 
 
 def _at_rest(velocity, acceleration):

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 from robodyn_ros.control.steps import (
     collision, disturbance, external_law, feedback_share, law_state, laws, learning, light_joints,
-    loads, modes, observer, reflection, schedule, shutdown, transition, wrenches)
+    limits, loads, modes, observer, reflection, schedule, shutdown, transition, walls, wrenches)
 from robodyn_ros.control.steps.vectors import added, difference, product, scaled, zeros
 from robodyn_ros.control.terms import compose, Term
 from robodyn_ros.dynamics.jit.flags import (
@@ -182,12 +182,51 @@ def shutdown_terms(body, q, terms, m, p):
         body.nv, {Term.GRAVITY: scaled(gravity_part, body.safe_gravity(q))}, p.limits.effort)])
 
 
-def remember(robot, functions, body, m, p, dt, q, qd, terms, report, flags):
-    """Return the memory after updating the state of the laws; unchanged in a cycle of silence."""
+def brake(body, torque, q, qd, driven, free, m, p):
+    """
+    Return the torque with brakes at position limits, and without outward parts in recovery.
+
+    driven: flag of an externally driven arm. free: flag of a cycle without brakes.
+    """
+    decay = limits.brake_damping(m.share.gap, m.acceptance.plausibility.delay)
+    return choose(free, [
+        lambda: walls.limit_outward(
+            body, limits.brake(body, torque, q, qd, driven, m.walls, decay), q, qd, m.walls,
+            p.walls, decay),
+        lambda: torque])
+
+
+def fallback(body, torque, q, qd, silent, p):
+    """Return gravity torque and damping, in place of a torque that is not finite."""
+    damping = when(silent, zeros(q), product(p.gains.damping, qd))
+    return choose(all_finite(torque), [
+        lambda: difference(body.safe_gravity(q), damping), lambda: zeros(q)])
+
+
+def fail(robot, verdict, driven, blended, q, qd, m, p):
+    """Return motion, external laws and transition: stopped where the torque was not finite."""
+    failed, failure = flag(verdict.not_finite), modes.torque_failure(verdict)
+    motion = modes.latched(m.motion, failed, failure)
+    ext_law = external_law.disabled(m.external_law, failed, failure.code)
+    stops = both(failed, modes.moves(motion, p.motion))
+    blended = transition.begin(blended, p.transition, both(stops, driven))
+    return modes.act(robot, motion, p.motion, when(stops, modes.STOP, motion.mode),
+                     when(stops, modes.STOP_FROM_REFERENCE, modes.KEEP),
+                     when(stops, motion.fault, motion.message), q, qd), ext_law, blended
+
+
+def remember(robot, functions, body, m, p, dt, q, qd, terms, report, *, silent, follows, healthy,
+             undisturbed):
+    """
+    Return the memory after updating the state of the laws; unchanged in a cycle of silence.
+
+    Flags. follows: the built-in law follows a reference. healthy: there is no fault. undisturbed:
+    the torque is that of the law, with its whole feedback.
+    """
     reference = m.motion.reference
     error = difference(reference.q, q)
     integrates, has_springs, adapts, cartesian = (
-        both(flags.follows, laws.one_of(p.law, names))
+        both(follows, laws.one_of(p.law, names))
         for names in (laws.INTEGRATE, laws.SPRING, laws.ADAPT, laws.CARTESIAN))
 
     def integrated():
@@ -196,8 +235,7 @@ def remember(robot, functions, body, m, p, dt, q, qd, terms, report, flags):
         return law_state.integrate(m.integral, dt, error, cut, p.gains)
 
     integral = choose(both(integrates, any_above(p.gains.ki, 0.0)), [
-        lambda: zeros(q), lambda: choose(flags.undisturbed, [
-            lambda: m.integral, integrated])])
+        lambda: zeros(q), lambda: choose(undisturbed, [lambda: m.integral, integrated])])
 
     def stiffness_changed():
         feedback = terms[Term.FEEDBACK]
@@ -209,14 +247,14 @@ def remember(robot, functions, body, m, p, dt, q, qd, terms, report, flags):
 
     springs = choose(has_springs, [
         lambda: law_state.completed(m.springs, 1.0),
-        lambda: choose(flags.undisturbed, [lambda: m.springs, stiffness_changed])])
+        lambda: choose(undisturbed, [lambda: m.springs, stiffness_changed])])
     task = choose(cartesian, [
         lambda: law_state.completed(m.task_springs, 1.0),
-        lambda: choose(flags.undisturbed, [
+        lambda: choose(undisturbed, [
             lambda: m.task_springs, lambda: law_state.update_stiffness(
                 m.task_springs, dt, report[:6], report[19], p.tank)])])
     learns = all_of([
-        adapts, flags.undisturbed, flags.healthy,
+        adapts, undisturbed, healthy,
         *[equal(x, 0.0) for term in (Term.LIMIT, Term.EXTERNAL, Term.EFFORT)
           for x in terms[term]],
         # the error must be that of full gravity compensation
@@ -233,4 +271,4 @@ def remember(robot, functions, body, m, p, dt, q, qd, terms, report, flags):
     after = replace(m, integral=integral, springs=springs, task_springs=task, learning=learned,
                     loads=replace(m.loads, learned=parameters), schedule=factor)
     idle = replace(m, learning=replace(m.learning, active=0.0))
-    return when(flags.silent, idle, after)
+    return when(silent, idle, after)

@@ -6,15 +6,15 @@ the machine code that other callers of it use, with its branches. It has a memor
 replaces at each call; two arrays of memories alternate.
 
 Signature (as in `loops`): `coupled(count, steps, workspace, runtime, state, constants, inputs, of
-row, of step, out, code, block, given, answer, memory word, program word, next word, memories,
-others, programs, tables)`. In each step
+row, of step, out, code, block, argument, result, and addresses of the addresses of memory, program
+and next memory, memories, others, programs, tables)`. In each step
 
 - `first` computes an argument of the function, and what is kept, from state, constants and inputs;
-- `code(block)` calls the function, see `bound`, with the array `given` as argument, for each row
-  with its memory and program, whose addresses are written to the words of the block; its results
-  are the array `answer` and the next memory;
-- `then` computes the next state from what was kept, constants and answers. An answer has some of
-  the numbers of the next memory at its end.
+- `code(block)` calls the function, see `bound`, with the array `argument`, for each row with its
+  memory and program, whose addresses are written to the arguments of the call; its results are
+  the array `result` and the next memory;
+- `then` computes the next state from what was kept, constants and the result, which the
+  observed values of the next memory follow.
 
 The leading values of each state are written to `out`. At the end `state` is the last state, and
 the last memories are in `memories` after an even number of steps, else in `others`.
@@ -34,12 +34,13 @@ from robodyn_ros.dynamics.jit.sines import WIDTH
 
 _PARAMETERS = (
     'count', 'steps', 'workspace', 'a0', 'astate', 'aconstants', 'ainputs', 'ofrow', 'ofstep',
-    'aout', 'code', 'block', 'given', 'answer', 'memoryword', 'programword', 'nextword',
+    'aout', 'code', 'block', 'argument', 'result', 'memoryaddress', 'programaddress',
+    'nextaddress',
     'memories', 'others', 'programs')
 
 
 def coupled_ir(first: Program, then: Program, recorded: int, memory: int, program: int,
-               picked: Sequence[int], pointer: str) -> Ir:
+               observed: Sequence[int], pointer: str) -> Ir:
     """
     Return the IR of `coupled`.
 
@@ -48,23 +49,23 @@ def coupled_ir(first: Program, then: Program, recorded: int, memory: int, progra
     first : Program
         Argument of the function, and what is kept, of runtime, state, constants and inputs.
     then : Program
-        Next state of runtime, what is kept, constants and answer.
+        Next state of runtime, what is kept, constants and result.
     recorded : int
         Number of leading state values that are written to `out`.
     memory, program : int
         Lengths of memory and program of the function.
-    picked : sequence of int
-        Numbers of the next memory that belong to the answer.
+    observed : sequence of int
+        Indices of the values of the next memory that follow the result.
     pointer : str
         As in `codegen.kernel_ir`.
 
     """
     arguments: Any = first.arguments
     _, size, constants, inputs = arguments[:4]
-    given, kept = first.results
-    answer: Any = then.arguments[3]
-    sizes = {'state': size, 'constants': constants, 'inputs': inputs, 'given': given,
-             'kept': kept, 'answer': answer}
+    argument, kept = first.results
+    result: Any = then.arguments[3]
+    sizes = {'state': size, 'constants': constants, 'inputs': inputs, 'argument': argument,
+             'kept': kept, 'result': result}
     names = ', '.join(f'i64 %{name}' for name in _PARAMETERS)
     lines = [f'define void @coupled({names}{table_list(first)}) {{', 'entry:', *buffers(sizes),
              f'  %length = mul i64 %steps, {recorded}', *head_of_rows()]
@@ -86,10 +87,10 @@ def coupled_ir(first: Program, then: Program, recorded: int, memory: int, progra
     lines += [f'  %now{lane} = add i64 %input{lane}, %ahead' for lane in LANES]
     lines += move('gather', '%ainputs', [f'%now{lane}' for lane in LANES], inputs, 'inputs')
     lines.append('  call void @first(i64 %a0, i64 %bstate, i64 %bconstants, i64 %binputs'
-                 f'{table_list(first)}, i64 %bgiven, i64 %bkept)')
+                 f'{table_list(first)}, i64 %bargument, i64 %bkept)')
     for lane in LANES:
-        lines += _call(lane, given, answer - len(picked), picked, pointer)
-    lines += ['  call void @then(i64 %a0, i64 %bkept, i64 %bconstants, i64 %banswer'
+        lines += _call(lane, argument, result - len(observed), observed, pointer)
+    lines += ['  call void @then(i64 %a0, i64 %bkept, i64 %bconstants, i64 %bresult'
               f'{table_list(then)}, i64 %bstate)',
               *(f'  %to{lane} = add i64 %record{lane}, %written' for lane in LANES)]
     lines += move('scatter', '%aout', [f'%to{lane}' for lane in LANES], recorded, 'state')
@@ -103,25 +104,26 @@ def coupled_ir(first: Program, then: Program, recorded: int, memory: int, progra
         *gather_and_scatter(pointer)], pointer)
 
 
-def _call(lane: int, given: int, answer: int, picked: Sequence[int], pointer: str) -> list[str]:
+def _call(lane: int, argument: int, result: int, observed: Sequence[int],
+          pointer: str) -> list[str]:
     """Return the call of the function for a lane."""
     opaque = pointer == 'ptr'
     integer, function = ('ptr', 'ptr') if opaque else ('i64*', 'void (i64)*')
-    lines = [f'  call void @take_lane(i64 %bgiven, i64 {lane}, i64 {given}, i64 %given)',
+    lines = [f'  call void @take_lane(i64 %bargument, i64 {lane}, i64 {argument}, i64 %argument)',
              f'  %memory{lane} = add i64 %now, %ofmemory{lane}',
              f'  %next{lane} = add i64 %after, %ofmemory{lane}']
     for name in ('memory', 'program', 'next'):
-        lines += [f'  %{name}p{lane} = inttoptr i64 %{name}word to {integer}',
+        lines += [f'  %{name}p{lane} = inttoptr i64 %{name}address to {integer}',
                   f'  store i64 %{name}{lane}, {integer} %{name}p{lane}']
     lines += [f'  %code{lane} = inttoptr i64 %code to {function}',
               f'  call void %code{lane}(i64 %block)',
-              f'  call void @put_lane(i64 %banswer, i64 {lane}, i64 {answer}, i64 %answer)']
-    for k, place in enumerate(picked):
-        name, to = f'{lane}.{k}', 8 * (WIDTH * (answer + k) + lane)
+              f'  call void @put_lane(i64 %bresult, i64 {lane}, i64 {result}, i64 %result)']
+    for k, place in enumerate(observed):
+        name, to = f'{lane}.{k}', 8 * (WIDTH * (result + k) + lane)
         lines += [f'  %from{name} = add i64 %next{lane}, {8 * place}',
                   f'  %fromp{name} = inttoptr i64 %from{name} to {pointer}',
-                  f'  %picked{name} = load double, {pointer} %fromp{name}',
-                  f'  %into{name} = add i64 %banswer, {to}',
+                  f'  %observed{name} = load double, {pointer} %fromp{name}',
+                  f'  %into{name} = add i64 %bresult, {to}',
                   f'  %intop{name} = inttoptr i64 %into{name} to {pointer}',
-                  f'  store double %picked{name}, {pointer} %intop{name}']
+                  f'  store double %observed{name}, {pointer} %intop{name}']
     return lines

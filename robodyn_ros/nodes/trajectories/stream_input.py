@@ -1,6 +1,11 @@
 """
 Streams of targets on `~/joint_trajectory`: which messages belong to one, and of which publisher.
 
+The frame_id `stream` or `trajectory` decides. Without it, points that are due at once are targets:
+those of MoveIt Servo, and of policies, which often have no time. Points that are due later are
+goals, also those that rqt_joint_trajectory_controller sends ten times a second, 0.5 s ahead or
+more: each replaces the one before, however far away it is.
+
 One publisher at a time is followed: the first, until it is silent.
 """
 
@@ -18,7 +23,7 @@ from robodyn_ros.nodes.conversions import seconds, trajectory_points
 
 # frame_id of a message that belongs to a stream in any case, and of one that never does
 STREAM, TRAJECTORY = 'stream', 'trajectory'
-_SHORT = 0.06      # s, time of a single point that is a stream from the start
+_SHORT = 0.06      # s, time of a single point that is a target in any case, also 0
 _LATE = 1.5        # times the duration of a message, until which the next one belongs to it
 _LOG = 1.0         # s between two log lines of a kind
 
@@ -68,12 +73,12 @@ class StreamInput:
         duration = seconds(last.time_from_start)
         zero = self._zero(message, now)
         ends = duration if zero is None else zero + duration - now
-        if max(ends, duration) > self._settings.horizon:
+        if max(ends, duration) >= self._settings.horizon:
             self._under_way = -1.0
             return False
         under_way, self._under_way = now < self._under_way, now + _LATE * max(ends, 0.0)
         moves = any(abs(v) > 0.0 for v in last.velocities)
-        # a point at which the arm is asked to rest is a goal of its own
+        # a point with velocities of zero is a goal of its own
         rests = len(last.velocities) > 0 and not moves
         return (self._controller.stream.active or (under_way and not rests) or moves
                 or (len(points) == 1 and duration <= _SHORT))

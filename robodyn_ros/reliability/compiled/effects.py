@@ -1,4 +1,4 @@
-"""The injections of the campaign as numbers for the compiled loop, see `fault_step.FIELDS`."""
+"""The injections of the campaign as numbers for the compiled loop, see `fault_numbers.FIELDS`."""
 
 from __future__ import annotations
 

@@ -23,8 +23,7 @@ from robodyn_ros.reliability.compiled.study import ACTIVATION, Study
 from robodyn_ros.reliability.conditions import (
     COLLISION, RATE, ROTOR_ACCELERATION, TRACKING_ERROR)
 from robodyn_ros.reliability.injections import Faulty, InLoop
-from robodyn_ros.simulation import fault_step
-from robodyn_ros.simulation.fault_loop import CHUNK
+from robodyn_ros.simulation.fault_loop import CHUNK, fault_numbers
 
 # stamps answer the states in lockstep, and commands are waited for
 _OTHER_TIME = ('delay', 'clock_jump', 'deaf')
@@ -128,7 +127,7 @@ class LockstepSession(Session):
         study, run = self._study, self._run
         plan, nv = plan_of(study, run), study.plant.nv
         model, begin, end = self.model, *(
-            plan.numbers[fault_step.place(nv, name)][0] for name in ('start', 'end'))
+            plan.numbers[fault_numbers.place(nv, name)][0] for name in ('start', 'end'))
         faults = []
         inject = run.case.inject
         if isinstance(inject, Faulty):

@@ -19,8 +19,7 @@ from robodyn_ros.reliability.compiled.study import GROUP, LONGEST, Study
 from robodyn_ros.reliability.judge import (
     FAST_AT_FAULT, Figures, judge, Limits, measure, Recording, STILL)
 from robodyn_ros.safety import USUAL_RATE
-from robodyn_ros.simulation import fault_step
-from robodyn_ros.simulation.fault_loop import CHUNK, Record, Runs
+from robodyn_ros.simulation.fault_loop import CHUNK, fault_numbers, Record, Runs
 
 EPOCH = 1000.0    # s, of the first state; 0 would be no stamp
 HOLD = 1          # chunks before the motion
@@ -102,11 +101,11 @@ def plan_of(study: Study, run: Scenario) -> Plan:
     # half a step early, so that it does not depend on rounding in which step it begins
     times = {'start': (round(begin / dt) - 0.5) * dt, 'end': (round(end / dt) - 0.5) * dt}
     usual = dict(zip(('usual_position_noise', 'usual_velocity_noise'), run.noise))
-    numbers = fault_step.numbers(nv, {
+    numbers = fault_numbers.numbers(nv, {
         **run.numbers, **times, **usual, 'usual_resolution': run.resolution,
         'usual_delays': 1.0, 'row': run.row})
     moves = lead + float(run.motion.times[-1])
-    noisy = any(numbers[fault_step.place(nv, name)][0] for name in (
+    noisy = any(numbers[fault_numbers.place(nv, name)][0] for name in (
         'position_noise', 'velocity_noise', 'usual_position_noise', 'usual_velocity_noise'))
     return Plan(run, numbers, begin, end - begin, max(end, moves), requests, noisy)
 
@@ -151,7 +150,7 @@ def recorded(study: Study, group: Sequence[Scenario], lockstep: bool = False):
     runs, rows = begun(study, plans, lockstep)
     numbers = np.arange(len(plans))  # of the plan of each row
     # states are delayed until their faults are over, and then rows may be removed
-    over = max(plan.numbers[fault_step.place(study.plant.nv, 'end')][0] for plan in plans)
+    over = max(plan.numbers[fault_numbers.place(study.plant.nv, 'end')][0] for plan in plans)
     still, done = np.zeros(len(plans)), np.zeros(len(plans), dtype=bool)
     for chunk in range(math.ceil(LONGEST / (CHUNK * dt))):
         advance_requests(study, plans, numbers, chunk, runs, rows)

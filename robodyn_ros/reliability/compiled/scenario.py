@@ -38,7 +38,7 @@ class Scenario:
     draw : Draw
         Time (s after the begin of the motion), joints and size of the fault.
     numbers : dict
-        Numbers of the fault, see `fault_step.FIELDS`.
+        Numbers of the fault, see `fault_numbers.FIELDS`.
     motion : Motion
         Motion during which it begins.
     other : Motion

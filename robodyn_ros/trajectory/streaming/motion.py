@@ -52,7 +52,7 @@ class StreamMotion:
     def __init__(self, limits: MotionLimits):
         self.limits, self.slowed = limits, False
         self._arrival = -np.inf  # time at which the last motion joins the targets
-        self._excess = 0.0       # of the last motion checked
+        self._excess = 0.0       # of the last motion checked; at its knots if that is above 1
         self._end = np.inf       # time of the last target, followed with the delay,
         self._joins = -np.inf    # and, after a time without targets, at which they are met again
 
@@ -97,26 +97,28 @@ class StreamMotion:
 
     def stop(self, start: Reference) -> Trajectory | None:
         """Return the shortest motion to rest within the limits, None if there is none."""
-        return self._stopped(start, 0.0, np.zeros(1), np.zeros((0, 6, start.q.size)),
-                             start.arrays[:3])
+        return self._checked(start, 0.0, np.zeros(1), *(x[None] for x in start.arrays[:3]))
 
     def _checked(self, start, rest, times, *states) -> Trajectory | None:
         """Return the motion through states at times, then to rest; None beyond a limit."""
         coefficients, lengths = quintic_segments(times, *states), np.diff(times)
-        for samples in (2, 0):  # most that exceed a limit exceed it at the ends of a segment
-            self._excess = self.limits.excess(start, lengths, coefficients, samples).max()
-            if self._excess > 1.0:
+        ends, stops = stop_segments([x[-1] for x in states], self.limits, rest)
+        # with the first stop, which is within the limits in general
+        *needed, stop = self.limits.excess(start, np.append(lengths, ends[0]),
+                                           np.concatenate([coefficients, stops[:1]]))
+        self._excess = max(needed, default=0.0)
+        if self._excess > 1.0:
+            at_knots = self.limits.excess(start, lengths, coefficients, 2).max()
+            self._excess = at_knots if at_knots > 1.0 else self._excess
+            return None
+        k = 0
+        while stop > 1.0:
+            k += 1
+            if k == ends.size:
                 return None
-        return self._stopped(start, rest, times, coefficients, [x[-1] for x in states])
-
-    def _stopped(self, start, rest, times, coefficients, state) -> Trajectory | None:
-        """Return a motion with a stop at its end; None if none is within the limits."""
-        lengths, stops = stop_segments(state, self.limits, rest)
-        for k in range(lengths.size):
-            if self.limits.excess(start, lengths[k:k + 1], stops[k:k + 1])[0] <= 1.0:
-                return trajectory(np.append(times, times[-1] + lengths[k]),
-                                  np.concatenate([coefficients, stops[k:k + 1]]))
-        return None
+            stop, = self.limits.excess(start, ends[k:k + 1], stops[k:k + 1])
+        return trajectory(np.append(times, times[-1] + ends[k]),
+                          np.concatenate([coefficients, stops[k:k + 1]]))
 
     def _tracking(self, start, moment, targets, timing, factor, extrapolated):
         """Return times from the moment on, and states there, of the curve from the start."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 
 from robodyn_ros.trajectory.reference import Reference
 
 _STEP = 0.01                       # s between checks of a segment, at most
-_COUNTS = 4, 8, 16, 32, 64, 128, 300  # samples of a segment
+_COUNTS = np.array([4, 8, 16, 32, 64, 128, 300])  # samples of a segment
 _SLACK = 1e-6
 _POWERS = np.arange(6.0)
 
@@ -58,51 +58,57 @@ class MotionLimits:
             Samples of each segment; default as many as its length requires.
 
         """
-        found, counts = np.full(len(lengths), np.inf), np.full(len(lengths), samples)
-        if not np.isfinite(lengths).all():
-            return found
-        if not samples:
-            steps = np.ceil(np.minimum(lengths / _STEP, _COUNTS[-1] - 1)) + 1
-            counts = np.array(_COUNTS)[np.searchsorted(_COUNTS, steps)]
-        bounds = self._bounds(start)
-        for count in set(counts.tolist()):
-            chosen = counts == count
-            found[chosen] = self._largest(bounds, sampled(
-                lengths[chosen], coefficients[chosen], count))
+        if not lengths.size or not np.isfinite(lengths).all():
+            return np.full(len(lengths), np.inf)
+        if samples:
+            return self._largest(start, sampled(lengths, coefficients, samples),
+                                 np.full(len(lengths), samples))
+        steps = np.ceil(np.minimum(lengths / _STEP, _COUNTS[-1] - 1)) + 1
+        kinds = np.searchsorted(_COUNTS, steps)
+        groups = [np.flatnonzero(kinds == kind) for kind in sorted(set(kinds.tolist()))]
+        order = np.concatenate(groups)
+        found = np.empty(len(lengths))
+        found[order] = self._largest(start, np.concatenate([
+            sampled(lengths[each], coefficients[each], int(_COUNTS[kinds[each[0]]]))
+            for each in groups], axis=1), _COUNTS[kinds[order]])
         return found
 
-    def _bounds(self, start: Reference):
-        """Return middle and size, (4, 1, nv), of the ranges of position and its derivatives."""
-        middle, half = 0.5 * (self.upper + self.lower), 0.5 * (self.upper - self.lower)
-        middle = np.where(np.isfinite(half), middle, 0.0)
-        zero = np.zeros_like(middle)
-        begin = np.abs([start.q - middle, start.qd, start.qdd, zero])
-        size = np.maximum([half, self.velocity, self.acceleration, self.jerk], begin) + _SLACK
-        return np.array([middle, zero, zero, zero])[:, None], size[:, None]
+    @cached_property
+    def _ranges(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return middle, (nv,), and half size, (4, nv), of the ranges of position, ..., jerk."""
+        half = 0.5 * (self.upper - self.lower)
+        middle = np.where(np.isfinite(half), 0.5 * (self.upper + self.lower), 0.0)
+        return middle, np.array([half, self.velocity, self.acceleration, self.jerk])
 
-    def _largest(self, bounds, values) -> np.ndarray:
-        """Return the largest parts, (n,), of samples, (n, 4, samples, nv)."""
-        middle, size = bounds
-        parts = (np.abs(values - middle) / size).max(axis=(2, 3))
+    def _largest(self, start: Reference, values, counts) -> np.ndarray:
+        """Return the largest parts, (n,), of samples, (4, sum of counts, nv); counts: (n,)."""
+        middle, half = self._ranges
+        begin = np.abs([start.q - middle, start.qd, start.qdd, np.zeros_like(middle)])
+        parts = np.abs(values)
+        parts[0] = np.abs(values[0] - middle)
+        parts /= (np.maximum(half, begin) + _SLACK)[:, None]
+        begins = np.cumsum(counts) - counts
+        parts = np.maximum.reduceat(parts.max(axis=2), begins, axis=1)
         # between its limits a position needs no part of them
-        parts[:, 0] = np.where(parts[:, 0] > 1.0, 10.0 * parts[:, 0] - 9.0, 0.0)
-        worst = parts.max(axis=1)
+        parts[0] = np.where(parts[0] > 1.0, 10.0 * parts[0] - 9.0, 0.0)
+        worst = parts.max(axis=0)
         fits = worst <= 1.0
         if self.needed is not None and fits.any():
-            nv = values.shape[-1]
-            effort = self.needed(*(np.ascontiguousarray(values[fits, k].reshape(-1, nv))
-                                   for k in range(3)))
-            effort = (np.abs(effort) / np.maximum(self.effort, _SLACK)).reshape(fits.sum(), -1)
-            worst[fits] = np.maximum(worst[fits], effort.max(axis=1))
+            if not fits.all():
+                values = values[:, np.repeat(fits, counts)]
+                begins = np.cumsum(counts[fits]) - counts[fits]
+            effort = np.abs(self.needed(*values[:3])) / np.maximum(self.effort, _SLACK)
+            worst[fits] = np.maximum(worst[fits], np.maximum.reduceat(effort.max(axis=1), begins))
         return np.where(np.isnan(worst), np.inf, worst)
 
 
 def sampled(lengths, coefficients, count: int) -> np.ndarray:
-    """Return positions, velocities, accelerations and jerks of segments, (n, 4, count, nv)."""
+    """Return positions, velocities, accelerations and jerks of segments, (4, n count, nv)."""
     n, _, nv = coefficients.shape
-    scaled = coefficients * (lengths[:, None] ** _POWERS)[..., None]
-    values = (_basis(count) @ scaled).reshape(n, 4, count, nv)
-    return values / (lengths[:, None] ** _POWERS[:4])[..., None, None]
+    powers = lengths[:, None] ** _POWERS
+    values = (_basis(count) @ (coefficients * powers[..., None])).reshape(n, 4, count, nv)
+    values /= powers[:, :4, None, None]
+    return values.transpose(1, 0, 2, 3).reshape(4, n * count, nv)
 
 
 @cache

@@ -48,83 +48,70 @@ class SmoothCurve:
         self._order = min(_ORDER, t.size + self._u.size) if start is None else 0
         self._parabola = np.zeros((_ORDER, q.shape[1])) if start is None else np.stack(
             [start.q, scale * start.qd, 0.5 * scale ** 2 * start.qdd])
-        n = t.size + self._u.size
+        m, n = t.size, t.size + self._u.size
         noise = cutoff ** (2 * _ORDER) / (spacings * scale ** 5)
-        kernel = np.block([[_kernel(t, t), _kernel_du(t, self._u)],
-                           [_kernel_du(t, self._u).T, _kernel_dtdu(self._u, self._u)]])
-        weights = np.concatenate([noise, (noise * (scale / spacings) ** 2)[known]]) + _LEAST
-        powers = np.vstack([_powers(t, 0, self._order), _powers(self._u, 1, self._order)])
         system = np.zeros((n + self._order, n + self._order))
-        system[:n, :n] = kernel
-        system[np.arange(n), np.arange(n)] += weights
-        system[:n, n:], system[n:, :n] = powers, powers.T
         values = np.zeros((n + self._order, q.shape[1]))
-        values[:t.size] = q - _powers(t, 0) @ self._parabola
-        values[t.size:n] = self._scale * qd[known] - _powers(self._u, 1) @ self._parabola
+        system[:m, :m] = _kernel(t, t)[0]
+        system[range(m), range(m)] += noise + _LEAST
+        powers = _powers(t)[0]
+        system[:m, n:] = powers[:, :self._order]
+        values[:m] = q - powers @ self._parabola
+        if n > m:
+            system[:m, m:n] = _velocity_kernel(t, self._u)[0]
+            system[m:n, :m] = system[:m, m:n].T
+            system[m:n, m:n] = _velocity_kernel(self._u, self._u)[1]
+            system[range(m, n), range(m, n)] += (noise * (scale / spacings) ** 2)[known] + _LEAST
+            powers = _powers(self._u)[1]
+            system[m:n, n:] = powers[:, :self._order]
+            values[m:n] = scale * qd[known] - powers @ self._parabola
+        system[n:, :n] = system[:n, n:].T
         self._found = np.linalg.solve(system, values)
 
     def states(self, times) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return positions, velocities and accelerations, (m, nv) each, at times in s, (m,)."""
         t = (np.asarray(times, dtype=float) - self._begin) / self._scale
         # the curve ends as a parabola, also before its first sample
-        inside = np.maximum(t, 0.0)
-        rows = [np.hstack([_kernel(inside, self._t), _kernel_du(inside, self._u),
-                           _powers(t, 0, self._order)]),
-                np.hstack([_kernel_du(self._t, inside).T, _kernel_dtdu(inside, self._u),
-                           _powers(t, 1, self._order)]),
-                np.hstack([_kernel_dtdt(inside, self._t), _kernel_dtdtdu(inside, self._u),
-                           _powers(t, 2, self._order)])]
-        q, qd, qdd = (each @ self._found + _powers(t, k) @ self._parabola
-                      for k, each in enumerate(rows))
+        inside, powers = np.maximum(t, 0.0), _powers(t)
+        rows = [_kernel(inside, self._t), powers[:, :, :self._order]]
+        if self._u.size:
+            rows.insert(1, _velocity_kernel(inside, self._u))
+        q, qd, qdd = np.concatenate(rows, axis=2) @ self._found + powers @ self._parabola
         return q, qd / self._scale, qdd / self._scale ** 2
 
 
-def _powers(t, derivative: int, order: int = _ORDER):
-    """Return the derivative of 1, t, t^2, (n, order)."""
-    result = np.zeros((t.size, _ORDER))
-    result[:, derivative] = max(derivative, 1)
-    if derivative == 0:
-        result[:, 1], result[:, 2] = t, t * t
-    elif derivative == 1:
-        result[:, 2] = 2.0 * t
-    return result[:, :order]
-
-
-def _pair(t, u):
-    """Return the smaller of two times, and their distance, (n, m) each."""
-    t, u = t[:, None], u[None]
-    return np.minimum(t, u), np.abs(t - u)
+def _powers(t):
+    """Return 1, t, t^2 and their first two derivatives, (3, n, 3)."""
+    result = np.zeros((_ORDER, t.size, _ORDER))
+    result[0, :, 0] = result[1, :, 1] = 1.0
+    result[0, :, 1], result[0, :, 2], result[1, :, 2], result[2, :, 2] = t, t * t, 2.0 * t, 2.0
+    return result
 
 
 def _kernel(t, u):
-    """Return G(t, u): the integral of (t - x)^2 (u - x)^2 / 4 from 0 to the smaller one."""
-    m, d = _pair(t, u)
-    return m ** 3 * (m * m / 20.0 + d * m / 8.0 + d * d / 12.0)
+    """
+    Return G(t, u) and its first two derivatives by t, (3, n, m).
+
+    G is the integral of (t - x)^2 (u - x)^2 / 4 from 0 to the smaller of t and u.
+    """
+    t, u = t[:, None], u[None]
+    m, d, later = np.minimum(t, u), np.abs(t - u), t >= u
+    square = m * m
+    cube = square * m
+    return np.array([
+        cube * (square / 20.0 + d * m / 8.0 + d * d / 12.0),
+        np.where(later, cube * (m / 8.0 + d / 6.0),
+                 square * (square / 8.0 + d * m / 3.0 + d * d / 4.0)),
+        np.where(later, cube / 6.0, m * (square / 6.0 + 0.5 * d * m + 0.5 * d * d))])
 
 
-def _kernel_du(t, u):
-    """Return its derivative by u."""
-    m, d = _pair(t, u)
-    ahead = u[None] >= t[:, None]
-    return np.where(ahead, m ** 3 * (m / 8.0 + d / 6.0),
-                    m * m * (m * m / 8.0 + d * m / 3.0 + d * d / 4.0))
-
-
-def _kernel_dtdu(t, u):
-    """Return its derivative by t and u."""
-    m, d = _pair(t, u)
-    return m * m * (m / 3.0 + 0.5 * d)
-
-
-def _kernel_dtdt(t, u):
-    """Return its second derivative by t."""
-    m, d = _pair(t, u)
-    ahead = t[:, None] >= u[None]
-    return np.where(ahead, m ** 3 / 6.0, m * (m * m / 6.0 + 0.5 * d * m + 0.5 * d * d))
-
-
-def _kernel_dtdtdu(t, u):
-    """Return its third derivative, by t, t and u."""
-    m, d = _pair(t, u)
-    ahead = t[:, None] >= u[None]
-    return np.where(ahead, 0.5 * m * m, m * (0.5 * m + d))
+def _velocity_kernel(t, u):
+    """Return the derivatives of `_kernel` by u, (3, n, m)."""
+    t, u = t[:, None], u[None]
+    m, d, later = np.minimum(t, u), np.abs(t - u), t >= u
+    square = m * m
+    return np.array([
+        np.where(u >= t, square * m * (m / 8.0 + d / 6.0),
+                 square * (square / 8.0 + d * m / 3.0 + d * d / 4.0)),
+        square * (m / 3.0 + 0.5 * d),
+        np.where(later, 0.5 * square, m * (0.5 * m + d))])

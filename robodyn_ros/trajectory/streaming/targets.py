@@ -68,7 +68,7 @@ class Targets:
         """
         times, q = np.asarray(times, dtype=float), np.array(q, dtype=float)
         qd = np.full_like(q, np.nan) if qd is None else np.array(qd, dtype=float)
-        if blend > 0.0 and self.times.size > 1:
+        if blend > 0.0 and self.times.size > 1 and times[0] <= self.last:
             overlap = times <= self.last
             x = np.clip((times[overlap] - now) / blend, 0.0, 1.0)
             weight = (x * x * (3.0 - 2.0 * x))[:, None]

@@ -1,11 +1,5 @@
 """
-Faults as numbers, in one step of a compiled loop: the same effects as in `fault_injection`.
-
-A fault is a list of numbers, see `FIELDS`. States are reported as
-    position + offset,    gain * velocity + offset,    effort + offset
-of the true ones, of a delayed one, or of a kept one, in one report of `every`; commands are kept,
-motors scaled, brakes applied, loads changed. An offset that is not a number makes the measured
-value one that is not a number.
+Link between arm and controller: reported states and received commands, changed by a fault.
 
 As in the simulator, faults are evaluated at the begin of a step; the state at its end has those of
 the step before.
@@ -13,55 +7,15 @@ the step before.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import lru_cache
-from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from robodyn_ros.dynamics.jit.flags import (
-    above, all_of, any_of, at_least, below, both, either, equal, flag, no, when)
-from robodyn_ros.dynamics.jit.flow import choose, lookup
+    above, all_of, any_of, at_least, both, either, equal, flag, no, when)
+from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import floor, nearest, select
-
-# length of each field, 'joints' for one number per joint; and its value without a fault
-FIELDS: dict[str, tuple[int | str, float]] = {
-    'start': (1, np.inf),           # s of simulated time
-    'end': (1, np.inf),             # s
-    'every': (1, 1.0),              # one report of so many has the fault,
-    'phase': (1, 0.0),              # the one whose number has this remainder
-    'silent': (1, 0.0),             # flag: nothing is reported
-    'unreadable': (1, 0.0),         # flag: what is reported cannot be read
-    'repeats': (1, 0.0),            # flag: the first report is repeated
-    'delay': (1, 0.0),              # steps by which states are late
-    'clock': (1, 0.0),              # s by which stamps are off
-    'first': (1, -1.0),             # joints whose names are swapped; -1: none
-    'second': (1, -1.0),
-    'frozen': ('joints', 0.0),      # flag: the position stays, the velocity is zero
-    'position': ('joints', 0.0),    # offset
-    'velocity_gain': ('joints', 1.0),
-    'velocity': ('joints', 0.0),    # offset
-    'effort': ('joints', 0.0),      # offset
-    'position_noise': (1, 0.0),     # standard deviations,
-    'velocity_noise': (1, 0.0),
-    'resolution': (1, 0.0),         # and resolution of positions
-    'deaf': (1, 0.0),               # flag: the driver receives no command
-    'timeout': (1, 0.0),            # s without a command after which it brakes; 0: never
-    'brakes': (1, 0.0),             # flag: the brakes hold the arm
-    'motor': ('joints', 1.0),       # gain of the torque
-    'wrench': (6, 0.0),             # on the tip, in base axes
-    'gravity': (3, 0.0),            # m/s^2, in addition
-    'load': (10, 0.0),              # inertial parameters of the last body, in addition
-    'delays': (1, 0.0),             # factor of the recorded delays of the host
-    'pause': (1, 0.0),              # s for which the host does not run
-    # --- not limited to the time of the fault
-    'usual_position_noise': (1, 0.0),
-    'usual_velocity_noise': (1, 0.0),
-    'usual_resolution': (1, 0.0),
-    'usual_delays': (1, 0.0),
-    'row': (1, 0.0)}                # first row in the table of recorded delays
 
 
 class Link(NamedTuple):
@@ -102,54 +56,6 @@ class Report(NamedTuple):
     age: object
 
 
-def _size(length: int | str, nv: int) -> int:
-    """Return the length of a field."""
-    return nv if isinstance(length, str) else length
-
-
-def numbers_size(nv: int) -> int:
-    """Return the length of the numbers of a fault."""
-    return sum(_size(length, nv) for length, _ in FIELDS.values())
-
-
-def numbers(nv: int, values: Mapping[str, ArrayLike] | None = None) -> NDArray:
-    """Return the numbers of a fault, by the names of `FIELDS`; the others have no effect."""
-    found = _defaults(nv).copy()
-    for name, value in (values or {}).items():
-        found[place(nv, name)] = value
-    return found
-
-
-@lru_cache(maxsize=1)
-def _defaults(nv: int) -> NDArray:
-    return np.concatenate([np.full(_size(length, nv), default)
-                           for length, default in FIELDS.values()])
-
-
-def place(nv: int, name: str) -> slice:
-    """Return where a field is among the numbers."""
-    return _places(nv)[name]
-
-
-@lru_cache(maxsize=1)
-def _places(nv: int) -> dict[str, slice]:
-    found, begin = {}, 0
-    for name, (length, _) in FIELDS.items():
-        size = _size(length, nv)
-        found[name] = slice(begin, begin + size)
-        begin += size
-    return found
-
-
-def fault_of(values, nv: int) -> SimpleNamespace:
-    """Return the numbers of a fault by name: lists, and single ones."""
-    found = {}
-    for name, (length, _) in FIELDS.items():
-        part = values[place(nv, name)]
-        found[name] = part[0] if length == 1 else part
-    return SimpleNamespace(**found)
-
-
 def link_size(nv: int) -> int:
     """Return the length of a `Link`."""
     return 5 * nv + 5
@@ -171,11 +77,6 @@ def new_link(nv: int) -> NDArray:
     values = np.zeros(link_size(nv))
     values[0], values[-1] = 0.0, 1.0
     return values
-
-
-def active(f, time):
-    """Return whether the fault is active at a time."""
-    return both(at_least(time, f.start), below(time, f.end))
 
 
 def measured(f, on, q, qd, effort, noise, link, history, step, dt):
@@ -245,25 +146,6 @@ def exchanged(f, row):
             for j, x in enumerate(row)]
 
 
-def host_delay(f, on, begins, delays, step, time, dt, link):
-    """
-    Return the flag that the host runs in this step, the delay of its answer, and the next memory.
-
-    The host is busy for the recorded delay of each step, times a factor. While it is, states are
-    replaced by newer ones, as in a queue of one. A pause is one long delay.
-    """
-    factor = f.usual_delays + select(on, f.delays, 0.0)
-    (recorded,) = lookup(delays, f.row + step, [0])
-    delay = factor * recorded + select(begins, f.pause, 0.0)
-    asleep = above(link.free, time + dt * (1.0 - 1e-9))
-    waited = select(above(link.free, time), link.free - time, 0.0)
-    answered = waited + delay
-    too_late = above(answered, dt * (1.0 - 1e-9))
-    runs = no(either(asleep, too_late))
-    free = when(both(no(asleep), too_late), time + answered, link.free)
-    return runs, answered, link._replace(free=free)
-
-
 def driven(f, on, on_before, link, torque, sent, late, dt):
     """
     Return the command that the driver applies, flag of its brakes, and the next memory.
@@ -284,10 +166,10 @@ def driven(f, on, on_before, link, torque, sent, late, dt):
         Duration of a step, s.
 
     """
-    heard = no(both(on_before, f.deaf))
+    receives = no(both(on_before, f.deaf))
     # a late command acts from the next step on, unless that has one of its own
-    old = both(link.is_late, heard)
-    now = all_of([sent, no(late), heard])
+    old = both(link.is_late, receives)
+    now = all_of([sent, no(late), receives])
     command = when(now, torque, when(old, link.late, link.command))
     arrived = either(now, old)
     since = when(arrived, 0.0, link.since + 1.0)

@@ -6,8 +6,10 @@ import pytest
 from robodyn_ros.reliability.cases import CASES
 from robodyn_ros.reliability.compiled.effects import has_effect, numbers_of
 from robodyn_ros.reliability.injections import Draw, Faulty
-from robodyn_ros.simulation import fault_step
 from robodyn_ros.simulation.fault_injection import FaultInjector, StateReport
+from robodyn_ros.simulation.fault_loop.fault_numbers import active, fault_of, numbers
+from robodyn_ros.simulation.fault_loop.host import host_delay
+from robodyn_ros.simulation.fault_loop.link import driven, link_of, measured, new_link
 from robodyn_ros.simulation.faults import Fault, FaultSchedule
 
 NV, DT, STEPS = 3, 0.002, 300
@@ -45,18 +47,18 @@ def reported_by_simulator(case, draw):
 
 
 def reported_by_numbers(case, draw):
-    numbers = fault_step.numbers(NV, {
+    values = numbers(NV, {
         **numbers_of(case, draw, MODEL, DT, np.random.default_rng(0)),
         'start': BEGIN - 0.5 * DT, 'end': BEGIN - 0.5 * DT + LASTS})
-    f = fault_step.fault_of(numbers.tolist(), NV)
-    link = fault_step.link_of(fault_step.new_link(NV).tolist(), NV)
+    f = fault_of(values.tolist(), NV)
+    link = link_of(new_link(NV).tolist(), NV)
     found = []
     for k, state in enumerate(STATES):
         def past(steps, k=k):
             return STATES[k - int(steps)].tolist()
 
-        report, link = fault_step.measured(
-            f, fault_step.active(f, (k - 1.0) * DT), *state.tolist(), [0.0] * 2 * NV, link, past,
+        report, link = measured(
+            f, active(f, (k - 1.0) * DT), *state.tolist(), [0.0] * 2 * NV, link, past,
             float(k), DT)
         found.append((*map(np.array, report[2:5]), report.clock - report.age)
                      if report.present else None)
@@ -81,23 +83,23 @@ def test_reports_are_those_of_the_simulator(case):
 
 
 def test_numbers_without_a_fault_have_no_effect():
-    f = fault_step.fault_of(fault_step.numbers(NV).tolist(), NV)
-    link = fault_step.link_of(fault_step.new_link(NV).tolist(), NV)
-    report, link = fault_step.measured(f, 1.0, *STATES[0].tolist(), [1.0] * 2 * NV, link,
-                                       lambda steps: None, 5.0, DT)
+    f = fault_of(numbers(NV).tolist(), NV)
+    link = link_of(new_link(NV).tolist(), NV)
+    report, link = measured(f, 1.0, *STATES[0].tolist(), [1.0] * 2 * NV, link,
+                            lambda steps: None, 5.0, DT)
     np.testing.assert_array_equal(report[2:5], STATES[0])
     assert report.present and not report.unreadable and report.clock == report.age == 0.0
     with pytest.raises(KeyError, match='no_such'):
-        fault_step.numbers(NV, {'no_such': 1.0})
+        numbers(NV, {'no_such': 1.0})
 
 
 def driver(**values):
     """Return the link of a fault, step by step: torque and flags in, command and brakes out."""
-    f = fault_step.fault_of(fault_step.numbers(NV, {'start': 0.0, **values}).tolist(), NV)
-    state = [fault_step.link_of(fault_step.new_link(NV).tolist(), NV)]
+    f = fault_of(numbers(NV, {'start': 0.0, **values}).tolist(), NV)
+    state = [link_of(new_link(NV).tolist(), NV)]
 
     def step(torque, sent=1.0, late=0.0, on=1.0, before=1.0):
-        motors, braked, state[0] = fault_step.driven(
+        motors, braked, state[0] = driven(
             f, on, before, state[0], [torque] * NV, sent, late, DT)
         return motors[0], bool(braked)
 
@@ -133,11 +135,11 @@ def test_an_emergency_stop_ends_with_the_first_command_after_it():
 
 
 def host(delays, **values):
-    f = fault_step.fault_of(fault_step.numbers(NV, {'usual_delays': 1.0, **values}).tolist(), NV)
-    link = fault_step.link_of(fault_step.new_link(NV).tolist(), NV)
+    f = fault_of(numbers(NV, {'usual_delays': 1.0, **values}).tolist(), NV)
+    link = link_of(new_link(NV).tolist(), NV)
     rows = []
     for k in range(len(delays)):
-        runs, delay, link = fault_step.host_delay(
+        runs, delay, link = host_delay(
             f, 0.0, float(k == 1), [[each] for each in delays], float(k), k * DT, DT, link)
         rows.append((bool(runs), float(delay)) if runs else None)
     return rows

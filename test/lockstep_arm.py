@@ -65,6 +65,7 @@ class LockstepArm:
 
     def hold(self):
         self.control.hold()
+        return True
 
     def stop(self):
         self.control = None

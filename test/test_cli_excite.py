@@ -158,3 +158,13 @@ def test_a_motion_beyond_a_limit_is_not_written():
 def test_mistakes_are_explained(options, words, capsys):
     assert main(['excite', *options]) == USER_MISTAKE
     assert words in capsys.readouterr().err
+
+
+def test_a_joint_is_restricted_to_a_range(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(['excite', str(next(URDF.rglob('robodyn6.urdf'))), '--seconds', '0', '--csv',
+                 'motion.csv', '--range', 'joint2:-0.3:0.1']) == 0
+    table = np.genfromtxt('motion.csv', delimiter=',', names=True, deletechars='')
+    q = table['joint2.position']
+    assert -0.3 <= q.min() < q.max() <= 0.1
+    assert np.ptp(table['joint1.position']) > 0.1

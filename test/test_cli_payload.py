@@ -67,7 +67,9 @@ def measure(monkeypatch, tmp_path, capsys):
     def run(model, *options):
         arms = []
         monkeypatch.setattr(command, 'make_arm', lambda *_: arms.append(Running(model)) or arms[0])
-        code = main(['payload', str(ARM), '--link', LINK, *options])
+        consent = () if '--ask' in options else ('--yes',)
+        code = main(['payload', str(ARM), '--link', LINK, *consent,
+                     *(each for each in options if each != '--ask')])
         return code, ''.join(capsys.readouterr()), arms and arms[0]
     return run
 
@@ -89,8 +91,9 @@ def test_mass_and_centre_are_found_despite_friction(measure, tmp_path):
 def test_wrong_masses_cancel_with_a_measurement_without_payload(measure, tmp_path):
     heavy = mismatched(MODEL, dict(zip(MODEL.body_names, np.linspace(0.9, 1.15, MODEL.nb))))
     empty = tmp_path / 'empty.json'
-    code, said, _ = measure(heavy, '--save', str(empty), '--poses', '8', '--dont-publish')
+    code, said, arm = measure(heavy, '--save', str(empty), '--poses', '8')
     assert code == 0 and 'payload of tool0' in said
+    assert not arm.published  # errors of the URDF are no payload
     code, said, arm = measure(held(heavy), '--without', str(empty), '--poses', '8')
     assert code == 0, said
     assert arm.published[0].mass == pytest.approx(MASS, abs=0.04)
@@ -99,7 +102,7 @@ def test_wrong_masses_cancel_with_a_measurement_without_payload(measure, tmp_pat
 
 def test_without_a_payload_none_is_reported(measure):
     code, said, arm = measure(MODEL, '--poses', '8')
-    assert code == FAILURE and 'none: the mass is below its uncertainty' in said
+    assert code == FAILURE and 'none: the mass is not significant' in said
     assert not arm.published
 
 
@@ -141,6 +144,29 @@ def test_chosen_poses_tell_more_than_drawn_ones():
     rng = np.random.default_rng(0)
     others = [deviation(rng.permutation(drawn)[:8]) for _ in range(30)]
     assert deviation(chosen) < np.median(others)
+
+
+def test_the_motion_is_shown_and_restricted_and_asks_for_consent(measure, monkeypatch):
+    asked = []
+    monkeypatch.setattr('builtins.input', lambda question: asked.append(question) or 'q')
+    monkeypatch.setattr(Running, 'execute', lambda *_: pytest.fail('it moves'))
+    start = plan_motion(Dynamics(MODEL), 3.0, 0.3).start[1]
+    low, high = start - 0.5, start + 0.5
+    code, said, _ = measure(MODEL, '--poses', '8', '--range', f'joint2:{low}:{high}', '--ask')
+    assert code == FAILURE and len(asked) == 1 and 'The arm will move' in asked[0]
+    row = next(line.split() for line in said.splitlines() if line.startswith('joint2'))
+    assert low - 0.01 <= float(row[1]) < float(row[2]) <= high + 0.01
+    code, said, _ = measure(MODEL, '--range', f'joint2:{start + 0.2}:{start + 1.0}', '--ask')
+    assert code == USER_MISTAKE and "joint 'joint2' is at" in said and len(asked) == 1
+
+
+def test_passes_through_other_poses_are_refused_before_the_arm_moves(measure, tmp_path):
+    path, dynamics = tmp_path / 'empty.json', Dynamics(MODEL)
+    poses = choose_poses(dynamics, LINK, 8, float(stroke(MODEL).max()), seed=1)
+    path.write_text(json.dumps([[q.tolist(), dynamics.gravity(q).tolist()] for q in poses]))
+    for options in (['--poses', '8'], ['--poses', '6', '--seed', '1']):
+        code, said, arm = measure(MODEL, '--without', str(path), *options)
+        assert code == USER_MISTAKE and 'is of other poses' in said and not arm
 
 
 def test_mistakes_are_explained(measure, tmp_path, capsys):

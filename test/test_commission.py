@@ -1,5 +1,6 @@
 """The command `robodyn commission`: an arm that its URDF does not describe tracks afterwards."""
 
+import re
 import sys
 from types import SimpleNamespace
 
@@ -11,11 +12,14 @@ from robodyn_ros.cli.commission.arm import load, Run, save
 from robodyn_ros.cli.commission.bandwidth import natural_frequency
 from robodyn_ros.cli.commission.folder import Folder
 from robodyn_ros.cli.commission.measures import lag, measure, Measures, step_points
+from robodyn_ros.cli.commission.motions import approached, compared, excitation
 from robodyn_ros.cli.commission.steps import Step, STEPS
+from robodyn_ros.cli.commission.work import Work
 from robodyn_ros.cli.main import FAILURE, INTERRUPTED, main, USER_MISTAKE
 from robodyn_ros.cli.motion import plan_motion
 from robodyn_ros.cli.robot import Robot
 from robodyn_ros.control import Settings
+from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import RobodynError, StateError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.nodes.controller.parameters import PARAMETERS
@@ -55,7 +59,10 @@ def test_a_mujoco_arm_with_rotors_friction_and_wrong_masses(tmp_path, monkeypatc
                                              getattr(made[0], kind))]
     assert np.mean(hits) >= 0.8
     # what is written is what the controller takes
-    values, = yaml.safe_load((folder / 'arm.yaml').read_text()).values()
+    written = (folder / 'arm.yaml').read_text()
+    assert re.search(r'excite2.csv, identified \d{4}-\d\d-\d\d \d\d:\d\d UTC', written)
+    assert 'armature: half of the 95 % interval is [' in written and 'from a delay of' in written
+    values, = yaml.safe_load(written).values()
     values = _flat(values['ros__parameters'])
     model = RobotModel.from_urdf(values.pop('urdf_file'))
     values.pop('gravity')
@@ -83,10 +90,11 @@ class Fake:
     """An arm that does nothing, and remembers what it was asked."""
 
     def __init__(self, *_arguments):
-        self.asked = []
+        self.asked, self.holds = [], True
 
     def hold(self):
         self.asked.append('hold')
+        return self.holds
 
     def stop(self):
         self.asked.append('stop')
@@ -112,8 +120,11 @@ def commission(tmp_path, monkeypatch, capsys):
         monkeypatch.setattr(command, '_NAMES', [each.name for each in steps])
         left = iter(answers)
 
-        def answer(_question):
+        def answer(question):
+            print(question)
             for each in left:
+                if each == 'Ctrl-C':
+                    raise KeyboardInterrupt
                 return each
             raise EOFError
 
@@ -180,6 +191,96 @@ def test_the_controller_ends_only_when_the_arm_is_supported(commission):
     steps[1] = commission.step('live')
     code, _, _ = commission.run(steps, '--repeat', 'preflight', answers=answers('', '', ''))
     assert code == 0 and asked == [[], [], []]
+
+
+def test_a_repeated_interruption_does_not_end_the_controller(commission):
+    def start(work):
+        work.started = True
+        return [], {}
+
+    steps = [Step('preflight', 'Text.', True, start), commission.step('live', KeyboardInterrupt())]
+    left = iter(['', '', 'Ctrl-C', 'Ctrl-C', '', 'not asked for'])
+    code, said, _ = commission.run(steps, answers=left)
+    assert code == INTERRUPTED and next(left) == 'not asked for'
+    assert said.count('The arm holds where it is. Let the brakes in') == 3
+
+
+def test_it_is_not_claimed_that_an_arm_without_controller_is_held(commission):
+    def start(work):
+        work.started, work.arm.holds = True, False
+        return [], {}
+
+    def fault(_work):
+        raise StateError('the controller ended')
+
+    steps = [Step('preflight', 'Text.', True, start), Step('live', 'Text.', True, fault)]
+    _, said, _ = commission.run(steps, answers=['', '', ''])
+    assert 'The arm is not held. Let the brakes in or support it' in said
+    assert 'The arm holds' not in said
+
+
+def test_a_motion_is_shown_before_consent_is_asked_for(commission):
+    shown = []
+
+    def plan(work):
+        shown.append(dict(work.plans))
+        return SimpleNamespace(lines=['joint1 from 0 to 1'])
+
+    steps = [commission.step('preflight')._replace(plan=plan)]
+    code, said, calls = commission.run(steps, answers=['q'])
+    assert code == FAILURE and calls == [] and shown == [{}]
+    assert said.index('joint1 from 0 to 1') < said.index('Go on?')
+
+
+def test_two_commissionings_do_not_share_a_folder(commission, tmp_path):
+    steps = [commission.step('preflight')]
+    with Folder(tmp_path / 'state', []).locked():
+        code, said, calls = commission.run(steps, '--yes')
+    assert code == USER_MISTAKE and calls == [] and 'another commissioning runs in' in said
+    assert commission.run(steps, '--yes')[0] == 0
+
+
+@pytest.fixture
+def work(tmp_path):
+    robot = Robot(ARM)
+    return Work(robot, Dynamics(robot.load()), Fake(), Folder(tmp_path, []), search=0.0)
+
+
+def test_motions_stay_within_the_ranges(work):
+    work.ranges = ['joint1:0.2:0.9', 'joint3:-1:0']
+    for plan in (compared(work), excitation(work, 0.2)):
+        _, q, qd, _ = plan.points
+        assert 0.2 <= q[:, 0].min() < q[:, 0].max() <= 0.9
+        assert -1.0 <= q[:, 2].min() < q[:, 2].max() <= 0.0
+        assert (np.abs(qd) <= work.model.velocity_limit).all()
+        assert '--range restricts a joint' in plan.lines[-1]
+
+
+def test_an_arm_outside_the_ranges_does_not_approach(work):
+    work.ranges = ['joint1:0.2:0.9']
+    plan, q = compared(work), np.zeros(6)
+    work.arm.watch = lambda _seconds: SimpleNamespace(position=[q])
+    with pytest.raises(StateError, match="'joint1' is at 0, outside its range from 0.2 to 0.9"):
+        approached(work, plan)
+    q[0] = 0.5
+    approach, (times, *_) = approached(work, plan)
+    assert times[0] == approach >= 3.0
+
+
+def test_the_motion_after_is_that_before(work):
+    first = compared(work)
+    work.speed = 0.1
+    assert not np.allclose(compared(work).points[1], first.points[1])
+    work.speed = 0.3
+    compared(work)
+    work.folder.complete('before', {})
+    work.speed = 0.1
+    for a, b in zip(first.points, compared(work).points):
+        np.testing.assert_allclose(a, b)
+    low = first.points[1][:, 1].min()
+    work.ranges = [f'joint2:{low + 0.01}:3']
+    with pytest.raises(StateError, match='leaves --range.*--repeat before'):
+        compared(work)
 
 
 def test_what_is_given_is_written(tmp_path, monkeypatch, capsys):
@@ -256,6 +357,18 @@ def test_delay_noise_and_sticking_are_measured():
     assert found.period == pytest.approx(0.002)
     np.testing.assert_allclose(found.velocity_noise, 1e-3, rtol=0.15)
     assert found.sticking[2] == 1.0 and found.sticking[[0, 1, 3, 4, 5]].max() < 0.05
+    np.testing.assert_allclose(found.velocity_ratio[[0, 1, 3, 4, 5]], 1.0, atol=0.02)
+
+
+@pytest.mark.parametrize('late', [0.0, 0.004])
+def test_rough_positions_and_uneven_stamps_do_not_make_velocities_late(late):
+    rest, run = synthetic(stuck=(2,))
+    velocity = np.column_stack([np.interp(run.times - late, run.times, each)
+                                for each in run.velocity.T])
+    uneven = run.times + np.random.default_rng(1).uniform(0.0, 1.9e-3, len(run.times))
+    found = measure(rest, run._replace(position=np.round(run.position / 1e-4) * 1e-4,
+                                       velocity=velocity, times=uneven))
+    assert found.velocity_lag == pytest.approx(late, abs=1e-3)
     np.testing.assert_allclose(found.velocity_ratio[[0, 1, 3, 4, 5]], 1.0, atol=0.02)
 
 

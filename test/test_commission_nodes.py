@@ -1,15 +1,31 @@
 """The command `robodyn commission` through the nodes."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from robodyn_ros.cli.commission.folder import Folder
 from robodyn_ros.cli.main import main
 from robodyn_ros.cli.robot import Robot
+from robodyn_ros.exceptions import StateError
 from robodyn_ros.share import share_path
 
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 ARM = share_path('urdf', 'robodyn6.urdf')
+
+
+def test_a_controller_that_runs_already_is_not_taken_for_our_own(tmp_path, monkeypatch):
+    from robodyn_ros.cli.commission import ros_arm
+    recorder = SimpleNamespace(controllers=lambda: 1, wait=lambda until, _timeout: until(),
+                               close=lambda: None)
+    monkeypatch.setattr(ros_arm, 'Sender', lambda *_: SimpleNamespace(recorder=recorder))
+    monkeypatch.setattr(ros_arm.Children, 'start', lambda *_: pytest.fail('it starts another'))
+    arm = ros_arm.RosArm(Robot(ARM), Robot(ARM).load(), tmp_path, lambda: None)
+    with pytest.raises(StateError, match='computed_torque_controller runs already: end it'):
+        arm.start(ARM, {})
+    assert not arm.hold()
+    arm.stop()
 
 
 @pytest.mark.slow

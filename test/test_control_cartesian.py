@@ -9,7 +9,7 @@ from robodyn_ros.control import ControlLaw, make_gains, Term
 from robodyn_ros.control.laws.cartesian_impedance import damping
 from robodyn_ros.control.laws.pose_error import quaternion
 from robodyn_ros.control.laws.symmetric import eigen, spectral
-from robodyn_ros.control.pose.task_gains import make_task_gains
+from robodyn_ros.control.pose.task_gain_design import make_task_gains
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ModelError, ParameterError
 from robodyn_ros.trajectory import Reference

@@ -88,6 +88,17 @@ def test_friction_that_grows_with_the_load_is_found():
     assert mean_residual(result) < 0.7 * mean_residual(plain)
 
 
+def test_the_controller_compensates_the_friction_of_the_mean_load():
+    dry, result = found('load', load=True)
+    _, plain = found('load')
+    coulomb = np.array(parameters(result, dry)['friction.coulomb'])
+    heavy = dry.loaded
+    # without growth as an unknown, Coulomb friction takes its mean
+    np.testing.assert_allclose(coulomb[heavy], plain.arm.terms[1][heavy], rtol=0.05)
+    assert (coulomb[heavy] > result.arm.terms[1][heavy]).all()
+    assert (coulomb[~heavy] == result.arm.terms[1][~heavy]).all()
+
+
 @pytest.mark.parametrize('shape', ['smooth', 'stribeck'])
 def test_nothing_is_found_where_nothing_is(shape):
     dry, result = found('sign', shape, load=True)

@@ -13,7 +13,7 @@ from robodyn_ros.identification.unknowns import Unknowns, urdf_terms
 
 RATE, DURATION, CUTOFF = 12.5, 15.0, 5.0  # equations per second, s, Hz
 LASTING = 0.1  # s
-SEEDS = 100
+SEEDS = 60
 
 
 def exact_equations():

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 import sys
+import textwrap
 import time
 from types import TracebackType
 from typing import TextIO
+
+from robodyn_ros.cli.report import WIDTH
 
 _REFRESH = 0.1  # s
 
@@ -49,6 +53,13 @@ class Steps:
     def write_line(self, text: str = '') -> None:
         """Print a line."""
         print(text, file=self.stream, flush=True)
+
+    def write_paragraphs(self, lines: Iterable[str]) -> None:
+        """Print lines, broken where they are too long."""
+        for line in lines:
+            first, *rest = textwrap.wrap(line, WIDTH, drop_whitespace=False) or ['']
+            for row in (first, *map(str.lstrip, rest)):
+                self.write_line(row.rstrip())
 
     def _draw(self, step: Step, result: str) -> None:
         self.stream.write(f'\r\033[K{step.line(result)}')

@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-import math
-import time
 from types import TracebackType
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from robodyn_ros.client.arguments import joint_rows, require
+from robodyn_ros.client.arguments import require
 from robodyn_ros.client.connection import Connection
+from robodyn_ros.client.motion import move
 from robodyn_ros.client.state import State
-from robodyn_ros.control.mode import Mode
-from robodyn_ros.control.stream import FURTHEST, MOST_POINTS
-from robodyn_ros.exceptions import ArgumentError, StateError, TrajectoryError
-from robodyn_ros.nodes.trajectories.points import point
-from robodyn_ros.nodes.trajectories.stream_input import STREAM, TRAJECTORY
-from robodyn_ros.trajectory import least_duration
-
-_LEAST = 0.6      # s, shortest motion without a given duration
-_BEGUN = 2.0      # s after which a motion is under way, also on a busy machine
-_LATE = 0.5       # s after the end of a motion until the last reference has arrived
-_NEAR, _STILL = 1e-3, 1e-4  # rad or m, and rad/s or m/s: reference at rest at the goal
-_LATEST = 2.0**31 - 1.0  # s, of a stamp
-_TINY, _HUGE = 1e-6, 1e6  # of times and velocities
-_PAUSE = 0.25     # s without targets, after which those that follow are another stream
+from robodyn_ros.client.targets import Targets
+from robodyn_ros.exceptions import StateError
 
 
 class Arm:
@@ -59,7 +45,7 @@ class Arm:
     def __init__(self, namespace: str = '', timeout: float = 10.0, enclave: str = ''):
         self._connection = Connection(namespace, timeout, enclave)
         self.joint_names = self._connection.joint_names
-        self._begun = self._sent = -math.inf  # of the stream: its first and last target
+        self._targets = Targets(self._connection)
 
     def __enter__(self) -> Arm:
         return self
@@ -117,20 +103,7 @@ class Arm:
             motion or a hold: it does again when the stream has paused for `stream.timeout`.
 
         """
-        rows = self._rows('chunk', chunk)
-        speeds = [()] * len(rows) if velocities is None else self._rows('velocities', velocities)
-        if len(speeds) != len(rows):
-            raise ArgumentError(f'velocities have {len(speeds)} rows, the chunk has {len(rows)}')
-        if len(rows) > MOST_POINTS:
-            raise ArgumentError(f'the chunk has {len(rows)} rows, more than {MOST_POINTS}: send '
-                                'the next ones only')
-        require('dt', dt, _TINY, FURTHEST / len(rows), 'the time from one target to the next in '
-                f's, above 0, with the last one {FURTHEST:g} s ahead at most')
-        if stamp is not None:
-            require('stamp', stamp, 0.0, _LATEST, 'a time in s, such as that of a state')
-        self._require_followed()
-        self._connection.send([point(q, qd, time=dt * k)
-                               for k, (q, qd) in enumerate(zip(rows, speeds), 1)], stamp, STREAM)
+        self._targets.send(chunk, dt, velocities, stamp)
 
     def move(self, q: ArrayLike, duration: float | None = None, speed: float = 0.5) -> None:
         """
@@ -155,33 +128,7 @@ class Arm:
             The controller is silent or has a fault, or something else ended the motion.
 
         """
-        rows = self._rows('q', q)
-        if len(rows) > 1:
-            raise ArgumentError(f'q has {len(rows)} rows: give one position, or use `stream`')
-        require('speed', speed, _TINY, _HUGE, 'a number above 0, in rad/s or m/s')
-        if duration is not None:
-            require('duration', duration, _TINY, _HUGE, 'a time above 0, in s')
-        goal, start = rows[0], self.state
-        zero = np.zeros_like(goal)
-        if duration is None:
-            duration = max(_LEAST, least_duration(zero + speed, goal - start.reference, 1.0))
-        before, sent, begun = self.diagnostics, self._connection.clock, time.monotonic()
-        self._connection.send([point(goal, zero, zero, time=duration)], frame=TRAJECTORY)
-        while self._connection.clock - sent < duration or not self._rests_at(goal):
-            self._connection.wait(lambda: False, 0.01)
-            self._connection.require_alive()
-            now, since = self._connection.diagnostics, self._connection.reported - begun
-            if since < 0.0:
-                continue
-            if now.get('trajectories refused') != before.get('trajectories refused'):
-                raise TrajectoryError(f'the controller refused: {now.get("last refusal")}')
-            if fault := now.get('fault'):
-                raise StateError(f'the controller has a fault: {fault}')
-            # at a lower speed, or paused, it is still on its way
-            if (since > _BEGUN and now.get('mode') != Mode.TRACK.value
-                    and not self._connection.wait(lambda: self._rests_at(goal), _LATE)):
-                raise StateError('the motion has ended elsewhere: '
-                                 f'{now.get("last motion") or "see the log of the controller"}')
+        move(self._connection, q, duration, speed)
 
     def speed(self, factor: float) -> None:
         """Scale the speed along the path by a factor from 0 to 1, from now on."""
@@ -207,29 +154,6 @@ class Arm:
         """Clear a fault whose cause is gone."""
         self._connection.call('reset_fault')
         self._connection.next_diagnostics()  # without the fault
-
-    def _rows(self, name: str, values: ArrayLike) -> NDArray:
-        return joint_rows(name, values, self.joint_names)
-
-    def _require_followed(self) -> None:
-        """Raise `StateError` if the controller does not follow the targets sent last."""
-        self._connection.require_alive()
-        reported, now = self._connection.diagnostics, time.monotonic()
-        if fault := reported.get('fault'):
-            raise StateError(f'the controller has a fault: {fault}; remove its cause and call '
-                             '`reset_fault`')
-        if now - self._sent > _PAUSE:
-            self._begun = now
-        stream = reported.get('stream', '')
-        if stream.startswith('not followed') and self._connection.reported > self._begun:
-            raise StateError(f'the stream is {stream}')
-        self._sent = now
-
-    def _rests_at(self, goal: NDArray) -> bool:
-        reference = self._connection.reference
-        # a continuous joint may rest one turn away
-        away = (reference.position - goal + math.pi) % (2.0 * math.pi) - math.pi
-        return bool(np.abs(away).max() < _NEAR and np.abs(reference.velocity).max() < _STILL)
 
     # last, as it hides the type in what follows
     def float(self) -> None:  # noqa: A003

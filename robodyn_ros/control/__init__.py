@@ -8,7 +8,8 @@ from robodyn_ros.control.gain_design import make_gains
 from robodyn_ros.control.gains import Gains
 from robodyn_ros.control.law import ControlLaw
 from robodyn_ros.control.mode import Mode
-from robodyn_ros.control.pose.task_gains import make_task_gains, TaskGains
+from robodyn_ros.control.pose.task_gain_design import make_task_gains
+from robodyn_ros.control.pose.task_gains import TaskGains
 from robodyn_ros.control.settings import Settings
 from robodyn_ros.control.terms import Term
 from robodyn_ros.control.torque_bounds import Bounds

@@ -24,7 +24,7 @@ import numpy as np
 
 from robodyn_ros.dynamics.jit.lists import Lists
 from robodyn_ros.exceptions import ArgumentError
-from robodyn_ros.settings import dataclass_transform
+from robodyn_ros.settings.declaration import dataclass_transform
 
 _T = TypeVar('_T')
 _SCALAR = ''  # dimension of a field that is one number

@@ -8,7 +8,8 @@ from operator import attrgetter
 from robodyn_ros.control.contact.feedback import check_shaping
 from robodyn_ros.control.gain_design import GAIN_PARAMETERS, make_gains
 from robodyn_ros.control.gains import Gains
-from robodyn_ros.control.pose.task_gains import make_task_gains, TASK_PARAMETERS, TaskGains
+from robodyn_ros.control.pose.task_gain_design import make_task_gains, TASK_PARAMETERS
+from robodyn_ros.control.pose.task_gains import TaskGains
 from robodyn_ros.control.settings import Settings
 from robodyn_ros.control.stream_limits import check_limits
 from robodyn_ros.control.torque_bounds import Bounds

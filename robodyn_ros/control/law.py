@@ -15,7 +15,8 @@ from robodyn_ros.control import friction
 from robodyn_ros.control.gains import Gains
 from robodyn_ros.control.laws.arm import Arm
 from robodyn_ros.control.laws.table import FLOATING, Law, TRACKING
-from robodyn_ros.control.pose.task_gains import make_task_gains, SIZES, TaskGains
+from robodyn_ros.control.pose.task_gain_design import make_task_gains
+from robodyn_ros.control.pose.task_gains import SIZES, TaskGains
 from robodyn_ros.control.pose.task_report import SIZE, TaskReport
 from robodyn_ros.control.settings import Settings
 from robodyn_ros.control.terms import compose, Term

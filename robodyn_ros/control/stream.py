@@ -19,10 +19,10 @@ from robodyn_ros.control.readiness import require_free, require_inside
 from robodyn_ros.control.settings import StreamSettings
 from robodyn_ros.control.status import Status
 from robodyn_ros.control.stream_limits import stream_limits
+from robodyn_ros.control.stream_message import arranged, check_times
 from robodyn_ros.control.trajectory_table import Paths
-from robodyn_ros.exceptions import StateError, TrajectoryError
-from robodyn_ros.trajectory import (
-    arrange_points, Tolerances, Trajectory, TrajectoryPoint, unwrap_continuous)
+from robodyn_ros.exceptions import StateError
+from robodyn_ros.trajectory import Tolerances, Trajectory, TrajectoryPoint, unwrap_continuous
 from robodyn_ros.trajectory.streaming import MotionLimits, StreamMotion, StreamTiming, Targets
 
 _LEADS = 0.0, 0.04   # s until a motion begins, per attempt
@@ -30,10 +30,6 @@ _PERIODS = 2.5       # of the stream, the shortest silence that ends it
 _EXTRAPOLATED = 0.1  # s, most for which a stream is continued
 _REST = 0.5          # s, most within which it then comes to rest, where limits permit it
 _ROUNDING = 1e-6     # rad or m
-MOST_POINTS = 200    # of a message,
-_MOST_USED = 50      # and those of them that are used: planning takes time with their square
-FURTHEST = 60.0      # s from the arrival to a target, at most
-_CLOSEST = 1e-6      # s from one target to the next, at least
 _SPACING = 0.004     # s from one motion to the next, at least
 _NOTICES = 20        # kept, where they are not read
 
@@ -134,8 +130,9 @@ class Stream:
         self.poll(arrival)
         if not self.active:
             self._restart(arrival)
-        times, q, qd = self._arranged(joint_names, points)
-        _check_times(arrival, stamp, times)
+        held = self._last_q if self._arm.design.settings.allow_partial_joints_goal else None
+        times, q, qd = arranged(joint_names, points, model.joint_names, held)
+        check_times(arrival, stamp, times)
         self._latest, self.active = arrival, True
         try:
             require_free(self._status)
@@ -208,24 +205,6 @@ class Stream:
     def _last_q(self) -> np.ndarray:
         targets = self._targets
         return targets.q[-1] if targets.times.size else self._arm.memory.motion.reference.q
-
-    def _arranged(self, joint_names, points):
-        """Return times, positions or None, and velocities or None, in the model's order."""
-        if len(points) > MOST_POINTS:
-            raise TrajectoryError(f'a message of a stream has {len(points)} points, more than '
-                                  f'{MOST_POINTS}; send it in parts', value=len(points),
-                                  limit=MOST_POINTS)
-        step = -(-len(points) // _MOST_USED)
-        if step > 1:  # to the last one
-            points = points[(len(points) - 1) % step::step]
-        names, held = self._arm.model.joint_names, None
-        if self._arm.design.settings.allow_partial_joints_goal:
-            held = self._last_q
-        without = all(not len(point.positions) and len(point.velocities) for point in points)
-        if without:
-            points = [replace(point, positions=point.velocities) for point in points]
-        arrays = arrange_points(joint_names, points, names, held)
-        return arrays.times, None if without else arrays.positions, arrays.velocities
 
     def _integrated(self, times, qd) -> np.ndarray:
         """Return positions for velocities alone, from the last target on."""
@@ -331,20 +310,3 @@ class Stream:
         if kind not in self._reported:
             self._reported.add(kind)
             self._notice(text)
-
-
-def _check_times(arrival: float, stamp: float | None, times: np.ndarray) -> None:
-    """Raise `TrajectoryError` for times not finite, too close, or too far in the future."""
-    gaps = np.diff(times)
-    if gaps.size and gaps.min() < _CLOSEST:
-        i = int(np.argmin(gaps))
-        raise TrajectoryError(f'points {i} and {i + 1} are {gaps[i]:.3g} s apart: leave one '
-                              f'out, or send times {_CLOSEST:g} s apart or more',
-                              value=float(gaps[i]), limit=_CLOSEST)
-    zero = arrival if stamp is None else stamp
-    ahead = zero + float(times[-1]) - arrival
-    if not abs(ahead) <= FURTHEST:  # NaN as well
-        raise TrajectoryError(f'the last target is due {ahead:.4g} s after it arrived, by a stamp '
-                              f'of {zero:.4g} s and time_from_start {times[-1]:.4g} s; send '
-                              f'targets of the next {FURTHEST:g} s, with stamps of the same '
-                              'clock', value=ahead, limit=FURTHEST)

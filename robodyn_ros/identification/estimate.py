@@ -78,6 +78,8 @@ class Estimate(NamedTuple):
         Times, measured and predicted torque of all equations of a joint, for plots.
     split : float
         Time from which data was held back, in s.
+    mean_load : (nv,) array
+        Mean torque, in N m (N), with which dry friction grew; 0 where it does not.
 
     """
 
@@ -96,6 +98,7 @@ class Estimate(NamedTuple):
     measured: list[NDArray]
     predicted: list[NDArray]
     split: float
+    mean_load: NDArray
 
 
 def estimate(dynamics: Dynamics, data: Excerpt, groups: Collection[str],
@@ -156,7 +159,8 @@ def estimate(dynamics: Dynamics, data: Excerpt, groups: Collection[str],
         _relative_residuals(test, unknowns.nominal._replace(delay=fit.physical.delay), -1),
         [joint.times for joint in data.joints], [joint.effort for joint in data.joints],
         [joint.effort + residual(joint, j, fit.physical, body)
-         for j, joint in enumerate(data.joints)], split)
+         for j, joint in enumerate(data.joints)], split,
+        np.array([_mean_load(joint) for joint in train]))
 
 
 def _check_amount(dynamics: Dynamics, data: Excerpt, train: list[Equations]) -> None:
@@ -201,6 +205,12 @@ def _without_outliers(fit: Fit, joints: list[Equations]) -> list[Equations]:
         bound = _OUTLIER * _NORMAL * np.median(size) if len(joint) else 0.0
         kept.append(joint.where(size <= max(bound, fit.deviation[j])))
     return kept
+
+
+def _mean_load(joint: Equations) -> float:
+    coulomb, load = (joint.columns[:, JOINT_TERMS.index(kind) - len(JOINT_TERMS)]
+                     for kind in ('coulomb', 'load'))
+    return float(coulomb @ load / max(coulomb @ coulomb, 1e-300))
 
 
 def _check_signs(dynamics: Dynamics, arm: Physical) -> None:

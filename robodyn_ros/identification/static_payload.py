@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError
+from robodyn_ros.identification.estimate import QUANTILE
 from robodyn_ros.identification.payload import moving_link
 
 _DRAWN = 500        # random poses to choose from
 _SPAN = 0.6         # part of the position range for the poses
 _FREE = 1.5         # rad or m to either side of 0 of a joint without a limit
 _USABLE = 0.6       # part of the effort limits that gravity may take
-_QUANTILE = 1.96    # of the normal distribution for intervals of 95 %
 _SIGNIFICANT = 2.5  # half intervals at which a payload counts as present
 _LEAST = 0.02       # kg, least mass of a payload
 _RIDGE = 1e-3       # makes the first determinants of the choice positive
@@ -203,8 +203,8 @@ def estimate_payload(dynamics: Dynamics, link: str, passes: Sequence[Pass],
     com = moment / mass if mass else np.full(3, np.nan)
     slope = np.hstack([-com[:, None], np.eye(3)]) / mass  # of the centre, by mass and moment
     deviation = np.sqrt(np.diag(slope @ inverse[:4, :4] @ slope.T))
-    return StaticPayload(float(mass), float(_QUANTILE * np.sqrt(inverse[0, 0])), com,
-                         _QUANTILE * deviation,
+    return StaticPayload(float(mass), float(QUANTILE * np.sqrt(inverse[0, 0])), com,
+                         QUANTILE * deviation,
                          np.sqrt(np.sum(errors ** 2, axis=0) / np.maximum(known.sum(axis=0), 1)))
 
 

@@ -255,6 +255,10 @@ class Recorder:
         """Return the number of publishers of joint states."""
         return self._node.count_publishers('joint_states')
 
+    def controllers(self) -> int:
+        """Return the number of controllers, active or not."""
+        return self._node.count_publishers(self.references.topic)
+
     def call_service(self, name: str) -> None:
         """
         Call a service of the controller: hold, float, stop or reset_fault.

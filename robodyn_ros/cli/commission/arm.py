@@ -69,6 +69,11 @@ class Run(NamedTuple):
         where = np.flatnonzero(moves)
         return self._part(slice(where[0], where[-1] + 2) if len(where) else slice(0, 0))
 
+    def last(self, duration: float) -> Run:
+        """Return the end of the motion of the reference, of a duration in s."""
+        moving = self.moving()
+        return moving._part(moving.times >= moving.times[-1:] - duration)
+
     def _part(self, rows: NDArray | slice) -> Run:
         return self._replace(
             times=self.times[rows], reference=self.reference[rows], position=self.position[rows],
@@ -105,8 +110,8 @@ class Arm(Protocol):
     def watch(self, seconds: float, floats: bool = False) -> Run:
         """Record the resting arm, or the floating one, for a time in s; then it holds."""
 
-    def hold(self) -> None:
-        """Decelerate and hold."""
+    def hold(self) -> bool:
+        """Decelerate and hold; return whether a controller holds the arm."""
 
     def stop(self) -> None:
         """End the controller."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,6 +16,11 @@ _DELAY = 0.4
 _LARGEST = 60.0   # rad/s, above which elastic gears and links are likely to be excited
 _LEAST = 5.0      # rad/s
 _NOISE = 0.01     # part of the effort limits that noise of the velocities may cause
+
+
+def loop_delay(measured: Mapping[str, Any]) -> float:
+    """Return the delay of the damping, in s: of the loop, and of the reported velocities."""
+    return float(measured['delay'] + max(np.nan_to_num(measured['velocity_lag']), 0.0))
 
 
 def natural_frequency(measures: Measures, inertia: NDArray, effort_limit: NDArray) -> NDArray:
@@ -29,7 +37,7 @@ def natural_frequency(measures: Measures, inertia: NDArray, effort_limit: NDArra
         In N m or N; infinite where there is none.
 
     """
-    delay = measures.delay + max(np.nan_to_num(measures.velocity_lag), 0.0)
+    delay = loop_delay(measures._asdict())
     by_delay = 0.5 * _DELAY / max(delay, 1e-4)
     noise = 2.0 * inertia * measures.velocity_noise
     with np.errstate(divide='ignore', invalid='ignore'):

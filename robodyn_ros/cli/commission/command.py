@@ -20,8 +20,10 @@ from robodyn_ros.cli.commission.folder import Folder
 from robodyn_ros.cli.commission.report import write_report
 from robodyn_ros.cli.commission.steps import Step, STEPS
 from robodyn_ros.cli.commission.work import Work
+from robodyn_ros.cli.consent import agreed
 from robodyn_ros.cli.domain import add_enclave_argument
 from robodyn_ros.cli.progress import Steps
+from robodyn_ros.cli.ranges import add_range_argument, restricted
 from robodyn_ros.cli.replay.limits import parameters
 from robodyn_ros.cli.report import WIDTH
 from robodyn_ros.cli.robot import add_robot_arguments, between, Robot
@@ -74,6 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--params', type=Path, metavar='FILE', help='parameters of the controller that the arm '
         'needs (YAML), such as command_joints; its robot is not used')
     add('--driver-compensates-gravity', action='store_true', help='the driver adds gravity itself')
+    add_range_argument(parser)
     add_enclave_argument(parser)
 
 
@@ -83,19 +86,27 @@ def run(options: argparse.Namespace) -> int:
         raise ParameterError('--yes moves an arm without asking: only with --dry-run')
     robot, out = Robot.from_options(options), Steps()
     dynamics = Dynamics(robot.load())
+    restricted(dynamics.model, options.ranges)
     given = _given(options)
     if options.dry_run and given.get(GRAVITY_IN_DRIVER):
         raise ParameterError('the driver of the simulated arm does not compensate gravity: leave '
                              'out --driver-compensates-gravity or --dry-run')
     folder = Folder(options.folder or Path('dry_run' if options.dry_run else 'commission'),
                     _selection(options, robot, given))
+    with folder.locked():
+        return _commission(options, robot, dynamics, folder, out, given)
+
+
+def _commission(options: argparse.Namespace, robot: Robot, dynamics: Dynamics, folder: Folder,
+                out: Steps, given: Values) -> int:
+    """Do the steps that are not done yet; return the exit code."""
     if options.repeat:
         folder.forget_from(options.repeat, _NAMES)
     arm = _arm(options, robot, dynamics, folder, out, given)
     work = Work(robot, dynamics, arm, folder, out.tick,
                 DryFriction(options.friction, options.load_friction), options.speed,
                 pace=options.pace, excitation=options.excitation, search=options.search,
-                seed=options.seed, given=given)
+                seed=options.seed, given=given, ranges=options.ranges)
     try:
         for number, step in enumerate(STEPS, 1):
             _do(step, f'{number}/{len(STEPS)}', work, out, options.yes)
@@ -163,47 +174,40 @@ def _do(step: Step, number: str, work: Work, out: Steps, yes: bool) -> None:
     for line in textwrap.wrap(f'{number} {step.name}: {step.text}'
                               + (_STARTS if starts and step.name != 'after' else ''), WIDTH):
         out.write_line(line)
-    if not yes:
-        _ask(step)
+    if step.plan is not None:
+        with out('plan the motion'):
+            plan = work.plans[step.name] = step.plan(work)
+        out.write_paragraphs(plan.lines)
+    if not yes and not agreed('The arm will move. ' if step.moves else ''):
+        raise Stopped
     with out(step.name):
         lines, result = step.act(work)
-    for line in lines:
-        first, *rest = textwrap.wrap(line, WIDTH, drop_whitespace=False) or ['']
-        for row in (first, *map(str.lstrip, rest)):
-            out.write_line(row.rstrip())
+    out.write_paragraphs(lines)
     work.folder.complete(step.name, result)
 
 
-def _ask(step: Step) -> None:
-    """Ask whether to go on; raise `Stopped` if not."""
-    question = 'The arm will move. ' if step.moves else ''
-    while True:
-        try:
-            answer = input(f'{question}Go on? [Enter: yes, q: stop] ').strip().lower()
-        except EOFError as error:
-            raise Stopped from error
-        if answer in ('', 'y', 'yes'):
-            return
-        if answer in ('q', 'n', 'no', 'quit'):
-            raise Stopped
-
-
 def _hold(work: Work, out: Steps, yes: bool) -> None:
-    """Hold the arm, and release it when the user agrees."""
+    """Hold the arm, and end the controller when the user agrees."""
+    held = False
     try:
-        work.arm.hold()
+        held = work.arm.hold()
     except RobodynError as error:
         out.write_line(f'the arm could not be asked to hold: {error}')
-    else:
-        _release(work, out, yes)
+    _release(work, out, yes, held)
 
 
-def _release(work: Work, out: Steps, yes: bool) -> None:
-    """Wait until the user agrees to the end of the controller that holds the arm."""
+def _release(work: Work, out: Steps, yes: bool, held: bool = True) -> None:
+    """Wait until the user agrees to the end of the controller."""
     if yes or not work.started:
         return
-    try:
-        input('The arm holds where it is. Let the brakes in or support it, then press Enter: the '
-              'controller ends. ')
-    except (EOFError, KeyboardInterrupt):
-        out.write_line()
+    question = ('The arm holds where it is. ' if held else 'The arm is not held. ') + (
+        'Let the brakes in or support it, then press Enter: the controller ends. ')
+    while True:
+        try:
+            input(question)
+            return
+        except EOFError:
+            out.write_line()
+            return
+        except KeyboardInterrupt:  # a repeated Ctrl-C must not end the controller
+            out.write_line()

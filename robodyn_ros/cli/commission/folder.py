@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+import fcntl
 import json
+import os
 from pathlib import Path
+import time
 
 from robodyn_ros.exceptions import RobodynError
 
@@ -53,9 +58,31 @@ class Folder:
     def __truediv__(self, name: str) -> Path:
         return self.path / name
 
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """
+        Keep other processes from using the folder, in a `with` block.
+
+        Raises
+        ------
+        RobodynError
+            Another process uses it.
+
+        """
+        handle = os.open(self.path, os.O_RDONLY)
+        try:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise RobodynError(f'another commissioning runs in {self.path}: end it, or give '
+                                   'another --folder', path=str(self.path)) from error
+            yield
+        finally:
+            os.close(handle)
+
     def complete(self, name: str, result: dict) -> None:
-        """Record the result of a step."""
-        self.done[name] = result
+        """Record the result of a step, and the date."""
+        self.done[name] = {**result, 'date': time.strftime('%Y-%m-%d %H:%M UTC', time.gmtime())}
         self._write()
 
     def forget_from(self, name: str, order: list[str]) -> None:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.integrate import cumulative_trapezoid
 
 from robodyn_ros.cli.commission.arm import Run
 from robodyn_ros.cli.units import joint_slides
@@ -15,6 +16,8 @@ STEP = (0.05, 0.01)    # rad, m: size of a step
 _STROKE, _REST = 0.5, 0.25  # s of a step there or back, and of the rest after it
 _LAGS = np.arange(0.0, 0.03, 0.00025)  # s, tried for a delay
 _FINEST = 1e-9         # rad or m, below which changes are those of numbers without steps
+_WINDOW = 0.05         # s of motion in which velocities and positions are compared
+_STUCK = 0.5           # part of its motion from which a stuck joint shows no delay
 _SLOW = 0.1            # part of the reference velocity below which a joint sticks
 
 
@@ -85,12 +88,17 @@ def measure(rest: Run, steps: Run) -> Measures:
                          if moving[:, j].any() else 0.0 for j in range(nv)])
     reported = np.isfinite(steps.velocity).all(axis=0)
     velocity = np.where(reported, steps.velocity, 0.0)
+    compared = reported & (sticking < _STUCK)
+    # integrated, as quantisation and uneven stamps dominate the derivative of the position
+    travelled = cumulative_trapezoid(velocity, steps.times, axis=0, initial=0.0)
+    count = max(1, round(_WINDOW / period))
+    moved, there = (each[count:] - each[:-count] for each in (travelled, steps.position))
     with np.errstate(divide='ignore', invalid='ignore'):
-        ratio = np.sum(velocity * derivative, axis=0) / np.sum(derivative ** 2, axis=0)
+        ratio = np.sum(moved * there, axis=0) / np.sum(there ** 2, axis=0)
     acting = lag(steps.times, steps.torque, steps.effort)
     # a reported effort has acted for some part of a period already
     delay = max(steps.latency + 0.5 * period, np.nan_to_num(acting))
-    velocity_lag = lag(steps.times, derivative[:, reported], velocity[:, reported])
+    velocity_lag = lag(steps.times, steps.position[:, compared], travelled[:, compared])
     return Measures(delay, period, float(np.diff(steps.times).max()), resolution,
                     np.nan_to_num(_noise(rest.velocity)), np.where(reported, ratio, np.nan),
                     velocity_lag, sticking)

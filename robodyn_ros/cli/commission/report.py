@@ -29,6 +29,8 @@ def write_report(work: Work, path: Path) -> Path:
     found = done['identify2']
     parts = [
         f'<h1>Commissioning of {escape(work.model.name)}</h1>',
+        f'<p>{escape(str(work.robot.urdf.absolute()))}; identified {found.get("date", "")}, '
+        f'compared {done["after"].get("date", "")}.</p>',
         '<h2>Tracking error</h2>',
         _table(('joint', 'before (mrad|mm RMS)', 'after'), [
             (name, number(a), number(b)) for name, a, b in zip(
@@ -84,7 +86,8 @@ def _loop(work: Work, measures: dict) -> str:
     wn = work.folder.done['gains']['parameters']['natural_frequency']
     delay, period = (number(1e3 * measures[key]) for key in ('delay', 'period'))
     return (f'<p>A torque acts {delay} ms after the state that it answers; states come every '
-            f'{period} ms.</p>' + _table(
+            f'{period} ms; reported velocities are '
+            f'{number(1e3 * np.nan_to_num(measures["velocity_lag"]))} ms late.</p>' + _table(
                 ('joint', 'resolution', 'velocity noise', 'sticks (%)',
                  'natural frequency (rad/s)'),
                 [(name, f'{measures["resolution"][j]:.2g}',
@@ -101,15 +104,16 @@ def _error_picture(work: Work) -> list[str]:
     matplotlib.use('Agg')
     from matplotlib import pyplot
     observed = work.folder.done['after']['parameters']['disturbance_observer']
+    duration = work.folder.done['after']['duration']
     files = ('before.csv', f'after_{"with" if observed else "without"}_observer.csv')
     figure, axes = pyplot.subplots(1, 2, figsize=(14, 4.5), sharex=True)
     for axis, file, title in zip(axes, files, ('Before', 'After')):
-        run: Run = load(work.folder / file, work.model.nv).moving()
+        run: Run = load(work.folder / file, work.model.nv).last(duration)
         for j, name in enumerate(work.model.joint_names):
             axis.plot(run.times - run.times[0], 1e3 * run.error[:, j], lw=1.2, label=name)
         worst = 1e3 * float(np.abs(run.error).max()) if len(run.times) else 0.0
         axis.set_title(f'{title}: largest error {number(worst)} mrad|mm')
-        axis.set_xlabel('time (s), approach included')
+        axis.set_xlabel('time (s)')
         axis.grid(alpha=0.3)
     axes[0].set_ylabel('reference - measured (mrad|mm)')
     axes[1].legend(fontsize=8)

@@ -22,6 +22,7 @@ from robodyn_ros.nodes.controller import node as controller
 from robodyn_ros.nodes.live_check import observe
 
 _START = 60.0   # s until the controller must be active; compilation included
+_DISCOVERY = 1.0  # s until a controller that runs already is discovered
 _STALLED = 30.0  # s without new states after which the recording has failed
 _LISTEN = 2.0   # s of the live check
 _SETTLE = 0.5   # s after a request to hold
@@ -59,6 +60,7 @@ class RosArm:
         self._children = Children()
         self._controller: Child | None = None
         self._running: Sender | None = None
+        self._active = False
 
     @property
     def _sender(self) -> Sender:
@@ -85,6 +87,7 @@ class RosArm:
         path.write_text(parameter_file({name: given[name] for name in order}, []),
                         encoding='utf-8')
         self._running = Sender(self._model, False, self._poll, self._enclave)
+        self._check_alone(0)
         self._controller = self._children.start(
             'controller', 'robodyn_ros.nodes.controller.node',
             ['--ros-args', '--params-file', str(path)], self._folder / 'controller.log')
@@ -92,6 +95,15 @@ class RosArm:
         if not recorder.wait(lambda: recorder.states and recorder.references, _START):
             raise StateError('the controller does not hold the arm: '
                              + self._controller.last_message())
+        self._check_alone(1)
+        self._active = True
+
+    def _check_alone(self, own: int) -> None:
+        """Raise `StateError` if another controller runs: its references would be recorded."""
+        recorder = self._sender.recorder
+        if recorder.wait(lambda: recorder.controllers() > own, 0.0 if own else _DISCOVERY):
+            raise StateError(f'another {controller.NAME} runs already: end it, as commissioning '
+                             'starts its own')
 
     def attach(self) -> None:
         """Use the controller that runs already; raise `StateError` if there is none."""
@@ -126,16 +138,17 @@ class RosArm:
             self._wait(_SETTLE)
         return run
 
-    def hold(self) -> None:
-        """Decelerate and hold, if the controller is active."""
-        if (self._controller is not None and self._controller.exit_code is None
-                and self._sender.recorder.references):
-            self._sender.recorder.call_service('hold')
+    def hold(self) -> bool:
+        """Decelerate and hold, if the controller is active; return whether it is."""
+        if not self._active or self._controller is None or self._controller.exit_code is not None:
+            return False
+        self._sender.recorder.call_service('hold')
+        return True
 
     def stop(self) -> None:
         """End the controller: it brings the arm to rest, and leaves its gravity torque."""
         self._children.stop()
-        self._controller = None
+        self._controller, self._active = None, False
         self.close()
 
     def close(self) -> None:

@@ -11,23 +11,23 @@ from robodyn_ros.cli.check.finding import lines, STOP
 from robodyn_ros.cli.check.model import read
 from robodyn_ros.cli.check.motors import findings as findings_of_motors, Motors
 from robodyn_ros.cli.commission.arm import load, Run, save
-from robodyn_ros.cli.commission.bandwidth import natural_frequency
+from robodyn_ros.cli.commission.bandwidth import loop_delay, natural_frequency
 from robodyn_ros.cli.commission.learning import Learning
 from robodyn_ros.cli.commission.measures import measure, Measures, step_points
+from robodyn_ros.cli.commission.motions import approached, compared, excitation, Plan
 from robodyn_ros.cli.commission.work import Work
-from robodyn_ros.cli.excite.command import check, sampled
-from robodyn_ros.cli.motion import plan_motion
+from robodyn_ros.cli.identify.output import NODE
+from robodyn_ros.cli.ranges import check_present
 from robodyn_ros.cli.report import number, table
 from robodyn_ros.control.gain_design import joint_inertia
 from robodyn_ros.exceptions import StateError
-from robodyn_ros.identification import Bounds, Search
 
 _POSES = 2000      # random poses of the preflight
 _REST = 1.0        # s of rest, for noise
 _FLOAT = 0.6       # s of floating
 _DRIFT = 0.1       # rad or m, drift while floating that is worth a warning
-_APPROACH = 0.3    # part of the velocity limits on the way to the first point
 _STICKS = 0.1      # part of the motion in which a joint may stick
+_LATE = 1e-3       # s, delay of the velocities that is worth a warning
 _PERIODS = 3.0     # periods without a state that are worth a warning
 _CONTRADICTS = (0.9, 1.1)  # range of reported velocities relative to positions
 
@@ -46,6 +46,8 @@ class Step(NamedTuple):
         Whether the arm moves, or may.
     act : callable
         Does it; returns lines for the user and numbers for the state.
+    plan : callable or None
+        Returns the motion that is shown before consent is asked for.
 
     """
 
@@ -53,6 +55,7 @@ class Step(NamedTuple):
     text: str
     moves: bool
     act: Callable[[Work], tuple[list[str], dict]]
+    plan: Callable[[Work], Plan] | None = None
 
 
 def preflight(work: Work) -> tuple[list[str], dict]:
@@ -72,6 +75,8 @@ def live(work: Work) -> tuple[list[str], dict]:
     if result is None:
         return ['simulated time: nothing to check'], {}
     _refuse(result.findings)
+    if any(name.rpartition('/')[2] == NODE for name in result.measured['commanders']):
+        raise StateError(f'{NODE} runs already: end it, as commissioning starts its own')
     return lines(result.findings), {'rate': result.measured.get('rate_hz')}
 
 
@@ -106,7 +111,9 @@ def small_steps(work: Work) -> tuple[list[str], dict]:
     """Move each joint a little: delay, noise, velocities, stick-slip."""
     work.ensure_started()
     rest = work.arm.watch(_REST)
-    run = work.arm.execute(step_points(work.model, rest.reference[-1]))
+    model = work.within_ranges(work.dynamics).model
+    check_present(model, rest.position[-1])
+    run = work.arm.execute(step_points(model, rest.reference[-1]))
     save(run, work.model.joint_names, work.folder / 'small_steps.csv')
     found = measure(rest, run)
     names = work.model.joint_names
@@ -118,6 +125,9 @@ def small_steps(work: Work) -> tuple[list[str], dict]:
             f'{number(1e3 * found.longest)} ms apart', '',
             *table(('joint', 'resolution', 'velocity noise', 'velocity ratio', 'sticks (%)'),
                    rows), '']
+    if found.velocity_lag > _LATE:
+        text.append(f'the reported velocities are {number(1e3 * found.velocity_lag)} ms late, '
+                    'which lowers the gains: filter them less in the driver')
     if found.longest > _PERIODS * found.period:
         text.append('states come unevenly: give driver and controller a core each')
     bad = [name for name, ratio, part in zip(names, found.velocity_ratio, found.sticking)
@@ -134,28 +144,23 @@ def small_steps(work: Work) -> tuple[list[str], dict]:
 
 def verification(work: Work, name: str) -> tuple[list[str], dict]:
     """Execute the motion of the comparison, and report the tracking error."""
-    motion = plan_motion(work.dynamics, work.duration, work.speed)
-    approach = work.approach(motion.start, _APPROACH)
-    points = (motion.times - motion.times[0] + approach, motion.positions, motion.velocities,
-              motion.accelerations)
+    plan = compared(work)
+    approach, points = approached(work, plan)
     run = work.arm.execute(points)
     path = work.folder / f'{name}.csv'
     save(run, work.model.joint_names, path)
-    rms = 1e3 * root_mean_square(run, approach, motion.duration)
+    rms = 1e3 * root_mean_square(run, plan.duration)
     text = table(('joint', 'RMS error (mrad|mm)'),
                  [(joint, number(each)) for joint, each in zip(work.model.joint_names, rms)])
     if run.shortfall:
         text.append(f'the goal was not met: {run.shortfall}')
-    return text, {'rms': rms.tolist(), 'approach': approach, 'duration': motion.duration,
+    return text, {'rms': rms.tolist(), 'approach': approach, 'duration': plan.duration,
                   'shortfall': run.shortfall}
 
 
-def root_mean_square(run: Run, approach: float, duration: float) -> np.ndarray:
+def root_mean_square(run: Run, duration: float) -> np.ndarray:
     """Return the RMS tracking error of each joint during a motion after its approach, (nv,)."""
-    moving = run.moving()
-    end = moving.times[-1]
-    error = moving.error[moving.times >= end - duration]
-    return np.sqrt(np.mean(error ** 2, axis=0))
+    return np.sqrt(np.mean(run.last(duration).error ** 2, axis=0))
 
 
 def before(work: Work) -> tuple[list[str], dict]:
@@ -165,20 +170,14 @@ def before(work: Work) -> tuple[list[str], dict]:
 
 
 def excite(work: Work, name: str, velocity: float) -> tuple[list[str], dict]:
-    """Plan and execute an excitation within part of the limits."""
+    """Execute an excitation within part of the limits."""
+    plan = work.plans.pop(name, None) or excitation(work, velocity)
     work.ensure_started()
     work.arm.change(work.found())
-    dynamics = work.best_dynamics()
-    search = Search(dynamics, Bounds.of(dynamics, 0.8, velocity * work.pace, 0.6),
-                    work.excitation)
-    found = search.best(work.seed, work.search, tick=lambda value: work.tick(
-        f'condition number {value:.3g}'))
-    points = sampled(found.motion, work.approach(found.motion.centre, _APPROACH))
-    check(dynamics, points)
-    run = work.arm.execute(points)
+    run = work.arm.execute(approached(work, plan)[1])
     save(run, work.model.joint_names, work.folder / f'{name}.csv')
-    return [f'{found.motion.duration:g} s, condition number {found.after:.3g}; recorded in '
-            f'{name}.csv'], {'condition': found.after}
+    return [f'{plan.duration:g} s, condition number {plan.condition:.3g}; recorded in '
+            f'{name}.csv'], {'condition': plan.condition}
 
 
 def identify(work: Work, excitation: str) -> tuple[list[str], dict]:
@@ -199,7 +198,8 @@ def gains(work: Work) -> tuple[list[str], dict]:
     wn = natural_frequency(measures, inertia, np.array(work.model.effort_limit))
     rows = [(name, number(each)) for name, each in zip(work.model.joint_names, wn)]
     found = {'natural_frequency': np.round(wn, 2).tolist()}
-    return table(('joint', 'natural frequency (rad/s)'), rows), {'parameters': found}
+    return [*table(('joint', 'natural frequency (rad/s)'), rows),
+            f'for a delay of {number(1e3 * loop_delay(done))} ms'], {'parameters': found}
 
 
 def after(work: Work) -> tuple[list[str], dict]:
@@ -242,18 +242,19 @@ STEPS = (
     Step('steps', 'Move one joint after the other by 0.05 rad or 0.01 m and back, to measure '
          'delay, noise and stick-slip.', True, small_steps),
     Step('before', 'Move all joints at once for some seconds, to measure the tracking error '
-         'before. The workspace must be free.', True, before),
+         'before. The workspace must be free.', True, before, compared),
     Step('excite1', 'A slow excitation of all joints. The arm moves in most of its range: clear '
-         'the workspace.', True, lambda work: excite(work, 'excite1', 0.2)),
+         'the workspace.', True, lambda work: excite(work, 'excite1', 0.2),
+         lambda work: excitation(work, 0.2)),
     Step('identify1', 'Identify friction, rotors and masses from it. Nothing moves.', False,
          lambda work: identify(work, 'excite1')),
     Step('excite2', 'A faster excitation, with the friction and rotors that were found.', True,
-         lambda work: excite(work, 'excite2', 0.45)),
+         lambda work: excite(work, 'excite2', 0.45), lambda work: excitation(work, 0.45)),
     Step('identify2', 'Identify everything again, and validate it on the part of the recording '
          'that is held back. Nothing moves.', False, lambda work: identify(work, 'excite2')),
     Step('gains', 'Choose the gains by the measured delay and noise. Nothing moves.', False,
          gains),
     Step('after', 'Start the controller again with all that was found, and repeat the motion of '
          'the step before, without and with compensation of unknown torques. While it starts, the '
-         'arm has its last torque only: let the brakes in, or support it.', True, after),
+         'arm has its last torque only: let the brakes in, or support it.', True, after, compared),
 )

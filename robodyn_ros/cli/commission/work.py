@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-
-from numpy.typing import NDArray
+from typing import Any
 
 from robodyn_ros.cli.commission.arm import Arm, Values
+from robodyn_ros.cli.commission.bandwidth import loop_delay
 from robodyn_ros.cli.commission.folder import Folder
-from robodyn_ros.cli.identify.output import parameter_file
+from robodyn_ros.cli.identify.output import JOINT_PARAMETERS, parameter_file
+from robodyn_ros.cli.ranges import restricted
+from robodyn_ros.cli.report import number
 from robodyn_ros.cli.robot import Robot
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.identification.dry_friction import DryFriction
 from robodyn_ros.model import RobotModel
-from robodyn_ros.model.per_joint import speeds
-from robodyn_ros.trajectory import least_duration
 
 RESULT = 'arm.yaml'
 # while the masses are wrong, what is unknown is compensated
 OBSERVED = {'ki': [0.0], 'disturbance_observer': True}
 _LEARNED = ('identify1', 'identify2', 'gains', 'after')  # steps with parameters
-_LEAST_APPROACH = 3.0  # s
 
 
 @dataclass(eq=False)
@@ -52,6 +51,10 @@ class Work:
         Seed of the excitations.
     given : mapping
         Further parameters of the controller; those that are found take precedence.
+    ranges : sequence of str
+        Positions between which joints move, see `ranges.restricted`.
+    plans : dict of str to object
+        Planned motions of the steps that were announced, by name of the step.
     started : bool
         Whether the controller runs.
 
@@ -70,6 +73,8 @@ class Work:
     search: float = 10.0
     seed: int = 0
     given: Values = field(default_factory=dict)
+    ranges: Sequence[str] = ()
+    plans: dict[str, Any] = field(default_factory=dict)
     started: bool = False
 
     @property
@@ -114,17 +119,37 @@ class Work:
         if not self.started:
             self.restart()
 
-    def approach(self, goal: NDArray, share: float) -> float:
-        """Return a time for a motion to a position at part of the velocity limits, in s."""
-        q = self.arm.watch(0.1).position[-1]
-        return max(_LEAST_APPROACH, least_duration(speeds(self.model), goal - q, share))
+    def within_ranges(self, dynamics: Dynamics) -> Dynamics:
+        """Return dynamics whose position limits are those of `ranges`."""
+        return Dynamics(restricted(dynamics.model, self.ranges)) if self.ranges else dynamics
 
     def write_result(self) -> Path:
         """Write the parameters for the controller; return the path."""
         robot, path = self.better_robot(), self.folder / RESULT
         values = {**robot.parameters(), **self.values()}
         order = sorted(values, key=lambda name: '.' not in name)
-        path.write_text(parameter_file({name: values[name] for name in order}, [
-            'From robodyn commission; see report.html', 'Joints: '
-            + ', '.join(self.model.joint_names)]), encoding='utf-8')
+        path.write_text(parameter_file({name: values[name] for name in order}, self._sources()),
+                        encoding='utf-8')
         return path
+
+    def _sources(self) -> list[str]:
+        """Return where and when the parameters were measured, and their intervals."""
+        done = self.folder.done
+        lines = [f'From robodyn commission of {self.robot.urdf.absolute()}; see report.html',
+                 f'Joints: {", ".join(self.model.joint_names)}']
+        if found := done.get('identify2'):
+            lines.append('Friction, rotors and masses: excite2.csv, identified '
+                         + found.get('date', ''))
+            lines += [f'{name}: half of the 95 % interval is ['
+                      + ', '.join(f'{margin:.2g}' for _, margin in found['joints'][kind]) + ']'
+                      for kind, name in JOINT_PARAMETERS.items() if kind in found['joints']]
+        if 'gains' in done and (measured := done.get('steps')):
+            lines.append('natural_frequency: from a delay of '
+                         f'{number(1e3 * loop_delay(measured))} ms, measured '
+                         + measured.get('date', ''))
+        if after := done.get('after'):
+            lines.append(f'RMS error of the worst joint (mrad|mm): '
+                         f'{number(max(done["before"]["rms"]))} before, '
+                         f'{number(max(after["rms"]))} with these parameters, '
+                         + after.get('date', ''))
+        return lines

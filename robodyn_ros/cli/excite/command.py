@@ -16,6 +16,7 @@ from robodyn_ros.cli.bag import check_bag, Topic, write_bag
 from robodyn_ros.cli.domain import add_enclave_argument
 from robodyn_ros.cli.processes import LAST, set_priority
 from robodyn_ros.cli.progress import Steps
+from robodyn_ros.cli.ranges import add_range_argument, restricted
 from robodyn_ros.cli.report import number, table
 from robodyn_ros.cli.robot import add_robot_arguments, between, Robot
 from robodyn_ros.cli.writable import check_writable
@@ -49,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for name, default in (('position', 0.9), ('velocity', 0.7), ('effort', 0.7)):
         add(f'--{name}', type=between(0.01, 1.0), default=default, metavar='PART',
             help=f'part of the {name} limits to use (default {default:g})')
+    add_range_argument(parser)
     add('--acceleration', type=between(0.01, 1e6), default=np.inf, metavar='LIMIT',
         help='acceleration limit, rad/s^2 or m/s^2 (default: limited by the torque only)')
     add('--seconds', type=between(0.0, 3600.0), default=30.0, metavar='SECONDS',
@@ -74,8 +76,8 @@ def run(options: argparse.Namespace) -> int:
         check_writable(path)
     steps = Steps()
     with steps('load the robot') as step:
-        dynamics = Dynamics(Robot.from_options(options).load())
-        model = dynamics.model
+        model = restricted(Robot.from_options(options).load(), options.ranges)
+        dynamics = Dynamics(model)
         bounds = Bounds.of(dynamics, options.position, options.velocity, options.effort,
                            options.acceleration)
         search = Search(dynamics, bounds, options.duration, options.frequency, options.harmonics)

@@ -28,9 +28,18 @@ JOINT_PARAMETERS = {'viscous': 'friction.viscous', 'coulomb': 'friction.coulomb'
 
 
 def parameters(found: Estimate, dry: DryFriction | None = None) -> dict[str, list[float]]:
-    """Return the parameters of the controller by name, one number for each joint."""
+    """
+    Return the parameters of the controller by name, one number for each joint.
+
+    Friction that grows with the load has no parameter; that of the mean load is added to Coulomb
+    friction.
+    """
     values = {name: [each.value for each in found.joints[kind]]
               for kind, name in JOINT_PARAMETERS.items() if kind in found.joints}
+    if 'load' in found.joints:
+        values['friction.coulomb'] = [
+            coulomb + growth.value * load for coulomb, growth, load in zip(
+                values['friction.coulomb'], found.joints['load'], found.mean_load.tolist())]
     if dry is not None and 'stribeck' in found.joints:
         values['friction.stiction'] = [
             coulomb + each.value
@@ -53,7 +62,9 @@ def remarks(found: Estimate, payload_link: str | None,
                      + _yaml(np.nan_to_num(dry.velocity).tolist()))
     if 'load' in found.joints:
         lines.append('Part of the load by which dry friction grows, of each joint: '
-                     + _yaml([each.value for each in found.joints['load']]))
+                     + _yaml([each.value for each in found.joints['load']])
+                     + ', contained in friction.coulomb for a load of '
+                     + _yaml(found.mean_load.tolist()))
     if found.has_payload and payload_link is not None:
         lines += ['The payload; report it to controller and guard while they run:',
                   payload_command(payload_link, [each.value for each in found.payload])]

@@ -1,9 +1,9 @@
 """
 Measure the payload of an arm with the running controller: mass and centre of mass.
 
-The arm passes slowly through some poses, up and down, so that friction cancels. The workspace must
-be free. An arm that was measured without the payload before needs no accurate URDF: --save, then
---without.
+The arm passes slowly through some poses, up and down, so that friction cancels. The command shows
+where, and asks for consent: the workspace must be free. An arm that was measured without the
+payload before needs no accurate URDF: --save, then --without.
 """
 
 from __future__ import annotations
@@ -14,10 +14,13 @@ from pathlib import Path
 
 import numpy as np
 
+from robodyn_ros.cli.consent import agreed
 from robodyn_ros.cli.domain import add_enclave_argument
 from robodyn_ros.cli.identify.output import parameter_file, payload_command
 from robodyn_ros.cli.payload.passes import as_lists, pass_points, passes_of, stroke
 from robodyn_ros.cli.progress import Steps
+from robodyn_ros.cli.ranges import (
+    add_range_argument, check_present, described, restricted)
 from robodyn_ros.cli.report import number, table
 from robodyn_ros.cli.robot import add_robot_arguments, Robot, whole_number
 from robodyn_ros.cli.writable import check_writable
@@ -32,8 +35,9 @@ EXAMPLES = """examples:
   robodyn payload arm.urdf --link tool0 --save empty.json        without the payload
   robodyn payload arm.urdf --link tool0 --without empty.json     then with it
 
-exit codes: 0 a payload was found, or --save was given, 1 none, 2 invalid arguments or input
+exit codes: 0 a payload was found, or --save was given, 1 none, or stopped, 2 invalid input
 """
+_SAME = 0.05    # rad or m, by which poses with and without payload may differ
 _RADIUS = 0.05  # m, radius of gyration of the published payload: passes show no inertia
 
 
@@ -44,12 +48,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--link', default='', help='link that holds the payload (default: the tip)')
     add('--poses', type=whole_number, default=16, metavar='N', help='number of poses (default 16)')
     add('--seed', type=int, default=0, help='seed of the poses (default 0)')
-    add('--save', type=Path, metavar='FILE', help='write the torques of the passes (JSON)')
+    add('--save', type=Path, metavar='FILE', help='write the torques of the passes without '
+        'payload (JSON); nothing is reported to controller and guard')
     add('--without', type=Path, metavar='FILE', help='torques of the same passes without payload')
     add('--output', type=Path, metavar='FILE', help='write the command that publishes the '
         'payload (YAML with comments)')
     add('--dont-publish', action='store_true', help='do not report the payload to controller and '
         'guard')
+    add('--yes', action='store_true', help='move without asking')
+    add_range_argument(parser)
     add_enclave_argument(parser)
 
 
@@ -62,14 +69,23 @@ def run(options: argparse.Namespace) -> int:
     model = dynamics.model
     link = options.link or model.tip
     without = read_passes(options.without, model.nv) if options.without else []
+    allowed = restricted(model, options.ranges)
     with steps('choose the poses') as step:
-        poses = choose_poses(dynamics, link, options.poses, float(stroke(model).max()),
-                             options.seed)
+        poses = choose_poses(Dynamics(allowed), link, options.poses,
+                             float(stroke(model).max()), options.seed)
         step.result = f'{len(poses)} poses'
+    if options.without:
+        check_poses(options.without, without, poses)
     arm = make_arm(robot, model, steps, options.enclave)
     try:
+        q = arm.watch(0.2).position[-1]
+        check_present(allowed, q)
+        points = pass_points(model, q, poses)
+        steps.write_paragraphs(described(dynamics, points))
+        if not options.yes and not agreed('The arm will move. '):
+            steps.write_line('stopped')
+            return 1
         with steps('pass through the poses') as step:
-            points = pass_points(model, arm.watch(0.2).position[-1], poses)
             passes = passes_of(model, arm.execute(points), poses)
             step.result = f'{points[0][-1]:.0f} s'
         if options.save:
@@ -81,7 +97,7 @@ def run(options: argparse.Namespace) -> int:
         if not found.significant:
             return 0 if options.save else 1
         payload = ball(link, found)
-        if not options.dont_publish:
+        if not options.dont_publish and not options.save:
             arm.publish_payload(payload)
             steps.write_line('reported to controller and guard')
     finally:
@@ -115,6 +131,14 @@ def read_passes(path: Path, nv: int) -> list[Pass]:
     return passes
 
 
+def check_poses(path: Path, without: list[Pass], poses: np.ndarray) -> None:
+    """Raise `RobodynError` if passes are not those through the poses."""
+    if len(without) != len(poses) or any(
+            np.nanmax(np.abs(each.position - pose)) > _SAME for each, pose in zip(without, poses)):
+        raise RobodynError(f'{path} is of other poses: give the same URDF, --link, --poses, '
+                           '--seed and --range as with --save, or --save again', path=str(path))
+
+
 def report(joint_names, link: str, found: StaticPayload) -> list[str]:
     """Return the results as lines."""
     lines = [f'payload of {link}: {number(found.mass)} +-{number(found.mass_margin)} kg']
@@ -122,7 +146,7 @@ def report(joint_names, link: str, found: StaticPayload) -> list[str]:
         lines.append('centre of mass (m): ' + ', '.join(
             f'{value:.4f} +-{margin:.4f}' for value, margin in zip(found.com, found.com_margin)))
     else:
-        lines.append('none: the mass is below its uncertainty')
+        lines.append('none: the mass is not significant')
     return [*lines, '', *table(('joint', 'not explained (N m|N)'), [
         (name, number(each)) for name, each in zip(joint_names, found.residual)])]
 

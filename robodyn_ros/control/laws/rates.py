@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from robodyn_ros.control.gains import Gains, MIN_INERTIA
-
-if TYPE_CHECKING:
-    from robodyn_ros.control.pose.task_gains import TaskGains
+from robodyn_ros.control.pose.task_gains import TaskGains
 
 
 def of_joints(gains: Gains, _task: TaskGains) -> tuple[np.ndarray, np.ndarray]:

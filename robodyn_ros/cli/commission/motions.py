@@ -1,0 +1,100 @@
+"""Motions of a commissioning: planned, and shown before the arm executes them."""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodyn_ros.cli.commission.work import Work
+from robodyn_ros.cli.excite.command import check, sampled
+from robodyn_ros.cli.motion import plan_motion
+from robodyn_ros.cli.ranges import check_present, described
+from robodyn_ros.exceptions import StateError
+from robodyn_ros.identification import Bounds, Search
+from robodyn_ros.model.per_joint import speeds
+from robodyn_ros.trajectory import least_duration
+
+_SHARE = 0.3           # part of the velocity limits on the way to the first point
+_LEAST_APPROACH = 3.0  # s
+_COMPARED = 'motion.json'  # file of the motion that is compared
+
+
+class Plan(NamedTuple):
+    """
+    A motion from rest to rest.
+
+    Attributes
+    ----------
+    points : tuple of arrays
+        Times from 0 on in s, positions, velocities and accelerations, (n,) and (n, nv).
+    lines : list of str
+        Where it passes, for the user.
+    condition : float
+        Condition number of an excitation; NaN of another motion.
+
+    """
+
+    points: tuple[NDArray, ...]
+    lines: list[str]
+    condition: float = float('nan')
+
+    @property
+    def duration(self) -> float:
+        """Time from the first point to the last, in s."""
+        return float(self.points[0][-1])
+
+
+def compared(work: Work) -> Plan:
+    """
+    Return the motion whose tracking error is compared: after `before`, the one of that step.
+
+    Raises
+    ------
+    StateError
+        The motion of the step before leaves the ranges that are given now.
+
+    """
+    dynamics, path = work.within_ranges(work.dynamics), work.folder / _COMPARED
+    if 'before' in work.folder.done and path.exists():
+        points = tuple(map(np.array, json.loads(path.read_text(encoding='utf-8'))))
+        if not ((points[1] >= dynamics.model.lower) & (points[1] <= dynamics.model.upper)).all():
+            raise StateError('the motion of the step before leaves --range: measure another one '
+                             'with --repeat before')
+    else:
+        motion = plan_motion(dynamics, work.duration, work.speed)
+        points = (motion.times - motion.times[0], motion.positions, motion.velocities,
+                  motion.accelerations)
+        path.write_text(json.dumps([each.tolist() for each in points]) + '\n', encoding='utf-8')
+    return Plan(points, described(dynamics, points))
+
+
+def excitation(work: Work, velocity: float) -> Plan:
+    """Return an excitation within part of the velocity limits."""
+    dynamics = work.within_ranges(work.best_dynamics())
+    search = Search(dynamics, Bounds.of(dynamics, 0.8, velocity * work.pace, 0.6),
+                    work.excitation)
+    found = search.best(work.seed, work.search, tick=lambda value: work.tick(
+        f'condition number {value:.3g}'))
+    points = sampled(found.motion, 0.0)
+    check(dynamics, points)
+    return Plan(points, described(dynamics, points), found.after)
+
+
+def approached(work: Work, plan: Plan) -> tuple[float, tuple[NDArray, ...]]:
+    """
+    Return the duration of an approach from where the arm is, in s, and the points after it.
+
+    Raises
+    ------
+    StateError
+        The arm is outside the ranges.
+
+    """
+    times, positions, *derivatives = plan.points
+    q = work.arm.watch(0.1).position[-1]
+    check_present(work.within_ranges(work.dynamics).model, q)
+    approach = max(_LEAST_APPROACH, least_duration(speeds(work.model), positions[0] - q, _SHARE))
+    return approach, (approach + times, positions, *derivatives)

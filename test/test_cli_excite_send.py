@@ -14,6 +14,7 @@ from rclpy.serialization import serialize_message  # noqa: E402
 from robodyn_ros.cli.excite import command  # noqa: E402
 from robodyn_ros.cli.excite.send import Sender  # noqa: E402
 from robodyn_ros.cli.main import main, USER_MISTAKE  # noqa: E402
+from robodyn_ros.exceptions import StateError  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
 from robodyn_ros.nodes.recorder import JointStream  # noqa: E402
 from ros_process import NodeProcess, Probe  # noqa: E402
@@ -45,7 +46,7 @@ def test_a_motion_that_was_ended_between_two_polls_has_begun():
     sender = Sender.__new__(Sender)
     sender._model, sender._refused = SimpleNamespace(joint_names=('joint',)), None
     sender.recorder = SimpleNamespace(references=references, recorded=[references],
-                                      diagnostics=[])
+                                      diagnostics=[], controller='/arm')
     sender.restart()
 
     def poll(*velocities):
@@ -76,6 +77,25 @@ def test_an_interruption_holds_the_arm(monkeypatch):
     assert called == ['hold']
 
 
+@pytest.mark.parametrize('after, reason', [
+    ({'last motion': 'aborted: joint states: silent'}, 'aborted: joint states: silent'),
+    ({'trajectories refused': '1', 'last refusal': 'too fast'}, 'too fast'),
+    ({'fault': 'velocity of joint1'}, 'velocity of joint1'), ({}, 'see its log')])
+def test_why_a_motion_does_not_begin(monkeypatch, after, reason):
+    before = {'trajectories refused': '0', 'last motion': 'the goal is reached'}
+    diagnostics = iter([before, {**before, **after}])
+    sender = Sender.__new__(Sender)
+    sender._model = SimpleNamespace(joint_names=('joint',))
+    sender.recorder = SimpleNamespace(
+        references=SimpleNamespace(newest=lambda _: SimpleNamespace(stamp=[0])), recorded=[],
+        send=lambda *_: None, wait=lambda *_: True)
+    monkeypatch.setattr(sender, 'wait_for_controller', lambda: None)
+    monkeypatch.setattr(sender, '_wait_for_diagnostics', lambda: next(diagnostics))
+    sender.restart()
+    with pytest.raises(StateError, match=f'does not begin the motion; {reason}$'):
+        sender.execute(([0.0, 1.0],))
+
+
 def test_a_paused_motion_is_not_over(monkeypatch):
     references, clock = JointStream.__new__(JointStream), [0.0]
     references.messages = []
@@ -84,13 +104,13 @@ def test_a_paused_motion_is_not_over(monkeypatch):
     sender = Sender.__new__(Sender)
     sender._model, sender._refused = SimpleNamespace(joint_names=('joint',)), None
     sender.recorder = SimpleNamespace(references=references, recorded=[references],
-                                      diagnostics=[])
+                                      diagnostics=[], controller='/arm')
     sender.restart()
     sender._end = 10**9
 
     def ends(second, velocity, speed):
         """Return whether it is over two seconds after a reference of a time."""
-        sender.recorder.diagnostics.append(('controller', {
+        sender.recorder.diagnostics.append(('/arm: controller', {
             'mode': 'tracking', 'speed along the path': speed}))
         for later in (0.0, 2.0):
             clock[0] += later

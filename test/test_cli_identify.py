@@ -15,6 +15,7 @@ from identification_data import arm, recorded, URDF, waves  # noqa: E402
 from robodyn_ros.cli.bag import Topic, write_bag  # noqa: E402
 from robodyn_ros.cli.identify.output import (  # noqa: E402
     NODE, parameter_file, parameters, payload_command, remarks)
+from robodyn_ros.cli.identify.plot import broken  # noqa: E402
 from robodyn_ros.cli.main import main, USER_MISTAKE  # noqa: E402
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
 from robodyn_ros.identification.estimate import Value  # noqa: E402
@@ -283,3 +284,11 @@ def test_a_missing_library_is_named(bags, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, 'rosbags.highlevel', None)
     assert identify(bags / 'tidy') == USER_MISTAKE
     assert 'pip install rosbags' in capsys.readouterr().err
+
+
+def test_lines_of_the_picture_are_broken_where_samples_are_left_out():
+    times, values = broken(np.array([0.0, 0.1, 0.2, 0.5, 0.6]), np.arange(5.0))
+    np.testing.assert_array_equal(values, [0.0, 1.0, 2.0, np.nan, 3.0, 4.0])
+    np.testing.assert_allclose(times, [0.0, 0.1, 0.2, 0.5, 0.5, 0.6])
+    for count in (0, 1, 2):
+        assert [len(each) for each in broken(*np.ones((2, count)))] == [count, count]

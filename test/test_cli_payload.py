@@ -10,7 +10,8 @@ from robodyn_ros.cli.identify.output import NODE
 from robodyn_ros.cli.main import FAILURE, main, USER_MISTAKE
 from robodyn_ros.cli.motion import plan_motion
 from robodyn_ros.cli.payload import command
-from robodyn_ros.cli.payload.passes import stroke
+from robodyn_ros.cli.payload.passes import pass_points, stroke
+from robodyn_ros.cli.ranges import restricted
 from robodyn_ros.cli.robot import Robot
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError
@@ -158,6 +159,15 @@ def test_the_motion_is_shown_and_restricted_and_asks_for_consent(measure, monkey
     assert low - 0.01 <= float(row[1]) < float(row[2]) <= high + 0.01
     code, said, _ = measure(MODEL, '--range', f'joint2:{start + 0.2}:{start + 1.0}', '--ask')
     assert code == USER_MISTAKE and "joint 'joint2' is at" in said and len(asked) == 1
+
+
+def test_passes_stay_within_narrow_ranges():
+    model = restricted(MODEL, ['joint2:0.3:0.35', 'joint4:-0.5:1'])
+    poses = choose_poses(Dynamics(model), LINK, 6, float(stroke(model).max()))
+    _, positions, *_ = pass_points(model, np.zeros(6), poses)
+    assert (positions >= model.lower).all() and (positions <= model.upper).all()
+    assert np.ptp(positions, axis=0).min() > 0.02
+    np.testing.assert_array_equal(stroke(MODEL), 0.1)
 
 
 def test_passes_through_other_poses_are_refused_before_the_arm_moves(measure, tmp_path):

@@ -7,9 +7,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from robodyn_ros.cli.commission import command
+from robodyn_ros.cli.commission import command, steps
 from robodyn_ros.cli.commission.arm import load, Run, save
 from robodyn_ros.cli.commission.bandwidth import natural_frequency
+from robodyn_ros.cli.commission.dry_run import true_urdf, Truth
 from robodyn_ros.cli.commission.folder import Folder
 from robodyn_ros.cli.commission.measures import lag, measure, Measures, step_points
 from robodyn_ros.cli.commission.motions import approached, compared, excitation
@@ -186,7 +187,7 @@ def test_the_controller_ends_only_when_the_arm_is_supported(commission):
     asked.clear()
     steps[1] = commission.step('live', OSError(28, 'No space left on device'))
     code, said, _ = commission.run(steps, '--repeat', 'preflight', answers=answers('', '', ''))
-    assert code == FAILURE and 'No space left' in said and asked[-1] == ['hold']
+    assert code == FAILURE and 'state: No space left' in said and asked[-1] == ['hold']
     asked.clear()
     steps[1] = commission.step('live')
     code, _, _ = commission.run(steps, '--repeat', 'preflight', answers=answers('', '', ''))
@@ -263,8 +264,36 @@ def test_an_arm_outside_the_ranges_does_not_approach(work):
     with pytest.raises(StateError, match="'joint1' is at 0, outside its range from 0.2 to 0.9"):
         approached(work, plan)
     q[0] = 0.5
-    approach, (times, *_) = approached(work, plan)
-    assert times[0] == approach >= 3.0
+    times, positions, *_ = approached(work, plan)
+    assert times[0] >= 3.0 and len(positions) == len(plan.points[1])
+    # it is shown with the approach, if the controller runs
+    work.started, q[1] = True, -1.9
+    lines = compared(work).lines
+    row = next(line.split() for line in lines if line.startswith('joint2'))
+    assert float(row[1]) == pytest.approx(-1.9) and 'with a straight approach' in lines[-1]
+
+
+def test_an_identification_that_fails_names_the_excitation_to_repeat(work, monkeypatch):
+    monkeypatch.setattr(steps, 'load', lambda *_: None)
+
+    def fail(*_):
+        raise RobodynError('only 25 independent equations are left')
+
+    monkeypatch.setattr(steps.Learning, 'identify', fail)
+    with pytest.raises(StateError, match='25 independent(.|\n)*--repeat excite1, with a longer'):
+        steps.identify(work, 'excite1')
+
+
+def test_a_simulated_arm_with_a_locked_joint(tmp_path):
+    robot = Robot(ARM, locked=('joint6:0.3',))
+    dynamics = Dynamics(robot.load())
+    truth = Truth.draw(dynamics, 0, locked=True)
+    path = tmp_path / 'true.urdf'
+    path.write_text(true_urdf(robot, dynamics, truth))
+    model = RobotModel.from_urdf(path, **robot.selection())
+    np.testing.assert_allclose(model.friction, truth.coulomb)
+    np.testing.assert_allclose(model.mass, dynamics.model.mass)
+    np.testing.assert_array_equal(truth.masses, 1.0)
 
 
 def test_the_motion_after_is_that_before(work):
@@ -370,6 +399,19 @@ def test_rough_positions_and_uneven_stamps_do_not_make_velocities_late(late):
                                        velocity=velocity, times=uneven))
     assert found.velocity_lag == pytest.approx(late, abs=1e-3)
     np.testing.assert_allclose(found.velocity_ratio[[0, 1, 3, 4, 5]], 1.0, atol=0.02)
+
+
+def test_noise_that_is_absent_at_rest_is_measured_in_motion():
+    """As of velocities that a driver derives from quantised positions."""
+    rest, run = synthetic(noise=0.0)
+    np.testing.assert_allclose(measure(rest, run).velocity_noise, 0.0, atol=2e-3)
+    count = np.round(run.position / 1e-3)
+    rough = 1e-3 * np.gradient(count, run.times, axis=0)
+    found = measure(rest._replace(velocity=0.0 * rest.velocity), run._replace(velocity=rough))
+    moves = np.abs(np.gradient(run.reference, run.times, axis=0)) > 0.03
+    true = [np.std((rough - run.velocity)[moves[:, j], j]) for j in range(run.position.shape[1])]
+    assert (found.velocity_noise > 0.5 * np.array(true)).all()
+    assert (found.velocity_noise < 2.0 * np.array(true)).all()
 
 
 def test_signals_without_a_change_have_no_delay():

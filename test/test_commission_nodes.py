@@ -7,7 +7,7 @@ import pytest
 from robodyn_ros.cli.commission.folder import Folder
 from robodyn_ros.cli.main import main
 from robodyn_ros.cli.robot import Robot
-from robodyn_ros.exceptions import StateError
+from robodyn_ros.exceptions import ParameterError, StateError
 from robodyn_ros.share import share_path
 
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
@@ -26,6 +26,31 @@ def test_a_controller_that_runs_already_is_not_taken_for_our_own(tmp_path, monke
         arm.start(ARM, {})
     assert not arm.hold()
     arm.stop()
+
+
+def test_the_arm_of_a_namespace(tmp_path, monkeypatch):
+    from robodyn_ros.cli.commission import ros_arm
+    started = []
+    monkeypatch.setattr(ros_arm.Children, 'start', lambda _, name, module, arguments, log: (
+        started.append(arguments) or SimpleNamespace(last_message=lambda: 'no state')))
+    monkeypatch.setattr(ros_arm, '_DISCOVERY', 0.0)
+    monkeypatch.setattr(ros_arm, '_START', 0.0)
+    arm = ros_arm.RosArm(Robot(ARM), Robot(ARM).load(), tmp_path, lambda: None, namespace='left')
+    with pytest.raises(StateError, match='does not hold the arm'):
+        arm.start(ARM, {})
+    assert started[0][:3] == ['--ros-args', '-r', '__ns:=/left']
+    sender = arm._sender
+    assert sender.recorder.states.topic == '/left/joint_states'
+    assert sender.recorder.references.topic == '/left/computed_torque_controller/reference'
+    # diagnostics are of all arms
+    sender.recorder.diagnostics += [
+        ('/left/computed_torque_controller: controller', {'fault': 'ours'}),
+        ('/right/computed_torque_controller: controller', {'fault': 'theirs'})]
+    assert sender._newest() == {'fault': 'ours'}
+    arm.stop()
+    with pytest.raises(ParameterError, match='not a valid namespace'):
+        ros_arm.RosArm(Robot(ARM), Robot(ARM).load(), tmp_path, lambda: None,
+                       namespace='left arm').attach()
 
 
 @pytest.mark.slow

@@ -95,6 +95,7 @@ def test_derivatives_of_the_curve(velocities, from_state):
     curve = SmoothCurve(times, q, qd, 0.1, 0.03, start)
     h, t = 1e-5, np.linspace(0.15, 1.3, 40)
     states, before, after = (curve.states(t + x) for x in (0.0, -h, h))
+    np.testing.assert_allclose(curve.states(), curve.states(times), rtol=1e-9, atol=1e-9)
     for k in range(2):
         np.testing.assert_allclose((after[k] - before[k]) / (2.0 * h), states[k + 1],
                                    atol=1e-4 * np.abs(states[k + 1]).max())

@@ -21,6 +21,12 @@ def add_enclave_argument(parser: argparse._ActionsContainer) -> None:
                         help='SROS 2 enclave with the keys and permissions, such as /operator')
 
 
+def add_namespace_argument(parser: argparse._ActionsContainer) -> None:
+    """Declare the option for the namespace of the arm."""
+    parser.add_argument('--namespace', default='', metavar='NAME',
+                        help='namespace of the arm: of its driver and its controller')
+
+
 def isolate() -> str:
     """
     Restrict ROS to this machine and, if ROS_DOMAIN_ID is not set, to an unused domain.

@@ -16,6 +16,7 @@ from robodyn_ros.model import RobotModel
 from robodyn_ros.trajectory import Reference, Trajectory
 
 _SAMPLES = 400     # states of a motion that are described
+_MOVES = 1e-3       # m, least motion of a link that is described
 _SLACK = 0.02      # rad or m, by which the arm may rest beyond a range
 
 
@@ -89,7 +90,8 @@ def check_present(model: RobotModel, q: NDArray) -> None:
                              joint=name)
 
 
-def described(dynamics: Dynamics, points: tuple[NDArray, ...]) -> list[str]:
+def described(dynamics: Dynamics, points: tuple[NDArray, ...],
+              start: NDArray | None = None) -> list[str]:
     """
     Return where a motion passes as lines: positions and speeds of joints, heights of the links.
 
@@ -99,26 +101,40 @@ def described(dynamics: Dynamics, points: tuple[NDArray, ...]) -> list[str]:
         Dynamics of the arm.
     points : tuple of arrays
         Times in s, positions, velocities and accelerations, (n,) and (n, nv).
+    start : (nv,) array, optional
+        Position at time 0; without it, the motion begins at the first point.
 
     """
     model, (times, positions, velocities, accelerations) = dynamics.model, points
-    motion = Trajectory.from_points(times - times[0], positions, velocities, accelerations,
-                                    start=Reference.at_rest(positions[0]))
-    states = [motion.sample(float(t)) for t in np.linspace(0.0, times[-1] - times[0], _SAMPLES)]
+    begin = times[0] if start is None else 0.0
+    motion = Trajectory.from_points(
+        times - begin, positions, velocities, accelerations,
+        start=Reference.at_rest(positions[0] if start is None else start))
+    states = [motion.sample(float(t)) for t in np.linspace(0.0, times[-1] - begin, _SAMPLES)]
     q, qd = (np.array([getattr(each, name) for each in states]) for name in ('q', 'qd'))
     rows = [(name, *map(number, values)) for name, *values in zip(
         model.joint_names, q.min(axis=0), q.max(axis=0), np.abs(qd).max(axis=0))]
+    return [*table(('joint', 'from (rad|m)', 'to', 'speed (1/s)'), rows),
+            f'{times[-1] - begin:.0f} s, ' + (
+                'after a straight approach in joint space, which is not included'
+                if start is None else 'with a straight approach in joint space')
+            + f'. {_places(dynamics, q)}; shapes and collisions are not considered. --range '
+            'restricts a joint.']
+
+
+def _places(dynamics: Dynamics, q: NDArray) -> str:
+    """Return the heights and distances of the links in states."""
+    model = dynamics.model
     up = -np.asarray(model.gravity) if np.any(model.gravity) else np.array([0.0, 0.0, 1.0])
     up = up / np.linalg.norm(up)
     places = {link: dynamics.forward_kinematics(q, link)[:, :3, 3]
               for link, frame in model.links.items() if frame.body >= 0}
+    places = {link: each for link, each in places.items()
+              if np.ptp(each, axis=0).max() > _MOVES} or places
     heights = {link: each @ up for link, each in places.items()}
     lowest = min(heights, key=lambda link: heights[link].min())
     highest = max(each.max() for each in heights.values())
     reach = max(np.linalg.norm(each - np.outer(each @ up, up), axis=1).max()
                 for each in places.values())
-    return [*table(('joint', 'from (rad|m)', 'to', 'speed (1/s)'), rows),
-            f'{times[-1] - times[0]:.0f} s, after a straight approach in joint space. The origins '
-            f'of the links pass from {heights[lowest].min():.2f} m ({lowest}) to {highest:.2f} m '
-            f'above that of the base, at most {reach:.2f} m beside it; shapes and collisions are '
-            'not considered. --range restricts a joint.']
+    return (f'The origins of the moving links pass from {heights[lowest].min():.2f} m ({lowest}) '
+            f'to {highest:.2f} m above that of the base, at most {reach:.2f} m beside it')

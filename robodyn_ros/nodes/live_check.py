@@ -18,7 +18,7 @@ from robodyn_ros.nodes.commanders import Commanders
 from robodyn_ros.nodes.controller import node as controller
 from robodyn_ros.nodes.conversions import seconds
 from robodyn_ros.nodes.polling import PolledSubscription
-from robodyn_ros.nodes.process import init_tool, run
+from robodyn_ros.nodes.process import init_tool, run, tool_node
 from robodyn_ros.nodes.qos import newest
 
 _DEPTH = 4000    # messages that can wait
@@ -91,7 +91,8 @@ class Seen(NamedTuple):
 
 
 def observe(joint_states: str, commands: str, timeout: float, duration: float,
-            on_poll: Callable[[], None] = lambda: None, enclave: str = '') -> Seen:
+            on_poll: Callable[[], None] = lambda: None, enclave: str = '',
+            namespace: str = '') -> Seen:
     """
     Observe an arm with a node of its own.
 
@@ -107,6 +108,8 @@ def observe(joint_states: str, commands: str, timeout: float, duration: float,
         Called at every poll.
     enclave : str
         Enclave of SROS 2, see `init_tool`.
+    namespace : str
+        Namespace of the arm.
 
     Raises
     ------
@@ -117,8 +120,7 @@ def observe(joint_states: str, commands: str, timeout: float, duration: float,
     context = rclpy.Context()
     init_tool(enclave, context)
     try:
-        node = Node('robodyn_check', context=context, use_global_arguments=False,
-                    enable_rosout=False, start_parameter_services=False)
+        node = tool_node('robodyn_check', namespace, context)
         return _observe(node, joint_states, commands, timeout, duration, on_poll)
     except rclpy.exceptions.InvalidTopicNameException as error:
         raise ParameterError(f'{joint_states!r} or {commands!r} is not a valid topic name: '
@@ -138,7 +140,7 @@ def _observe(node: Node, joint_states: str, commands: str, timeout: float, durat
     commanders = Commanders(node, [topic])
     commanders.update()
     effort_controller = topic.rpartition('/')[0]
-    own = f'/{controller.NAME}'
+    own = f'{node.get_namespace().rstrip("/")}/{controller.NAME}'
     found = _parameters(node, own, ['command_joints']) if own in commanders.names else None
     return Seen(
         states.topic, messages, _names(node.get_publishers_info_by_topic(states.topic)),

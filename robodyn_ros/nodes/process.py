@@ -15,6 +15,7 @@ import time
 from typing import Callable, Sequence, TypeVar
 
 import rclpy
+from rclpy.exceptions import InvalidNamespaceException
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.logging import get_logger
 from rclpy.node import Node
@@ -164,6 +165,31 @@ def _start_ros(arguments: list[str]) -> None:
     if unknown:
         raise RobodynError(f'unknown argument {unknown[0]!r}: parameters are set as in '
                            '`--ros-args -p urdf_file:=arm.urdf`', arguments=unknown)
+
+
+def tool_node(name: str, namespace: str = '', context: rclpy.Context | None = None) -> Node:
+    """
+    Return the node of a tool, without ROS arguments, parameter services and log topic.
+
+    Parameters
+    ----------
+    name, namespace : str
+        Name, and namespace of the arm.
+    context : Context, optional
+        Context; default that of rclpy.
+
+    Raises
+    ------
+    ParameterError
+        The namespace is invalid.
+
+    """
+    try:
+        return Node(name, namespace=namespace, context=context, use_global_arguments=False,
+                    enable_rosout=False, start_parameter_services=False)
+    except InvalidNamespaceException as error:
+        raise ParameterError(f'{shown(namespace)} is not a valid namespace: '
+                             + str(error).partition('\n')[0]) from error
 
 
 def init_tool(enclave: str = '', context: rclpy.Context | None = None) -> None:

@@ -30,7 +30,7 @@ from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.controller import node as controller
 from robodyn_ros.nodes.load_messages import payload_message
 from robodyn_ros.nodes.polling import PolledSubscription
-from robodyn_ros.nodes.process import init_tool, run
+from robodyn_ros.nodes.process import init_tool, run, tool_node
 from robodyn_ros.nodes.simulator import node as simulator
 
 PATH = ('path',)  # joint of the messages of `record_path_time`
@@ -166,9 +166,13 @@ class Recorder:
         Whether to record all topics of a bag.
     enclave : str
         Enclave of SROS 2, see `init_tool`.
+    namespace : str
+        Namespace of the arm and its controller.
 
     Attributes
     ----------
+    controller : str
+        Full name of the controller.
     states, references : JointStream
         Joint states of the arm; reference of the controller, with the torque that was sent as
         effort and the stamp of the answered state.
@@ -180,11 +184,11 @@ class Recorder:
     """
 
     def __init__(self, on_poll: Callable[[], None] | None = None, everything: bool = False,
-                 enclave: str = ''):
+                 enclave: str = '', namespace: str = ''):
         init_tool(enclave)
         self._on_poll = on_poll
-        self._node = node = Node('robodyn_recorder', use_global_arguments=False,
-                                 enable_rosout=False, start_parameter_services=False)
+        self._node = node = tool_node('robodyn_recorder', namespace)
+        self.controller = f'{node.get_namespace().rstrip("/")}/{controller.NAME}'
         self.states = JointStream(node, 'joint_states')
         self.references = JointStream(node, f'{controller.NAME}/reference')
         self.terms: dict[str, JointStream] = {}

@@ -21,7 +21,7 @@ from robodyn_ros.cli.commission.report import write_report
 from robodyn_ros.cli.commission.steps import Step, STEPS
 from robodyn_ros.cli.commission.work import Work
 from robodyn_ros.cli.consent import agreed
-from robodyn_ros.cli.domain import add_enclave_argument
+from robodyn_ros.cli.domain import add_enclave_argument, add_namespace_argument
 from robodyn_ros.cli.progress import Steps
 from robodyn_ros.cli.ranges import add_range_argument, restricted
 from robodyn_ros.cli.replay.limits import parameters
@@ -77,6 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         'needs (YAML), such as command_joints; its robot is not used')
     add('--driver-compensates-gravity', action='store_true', help='the driver adds gravity itself')
     add_range_argument(parser)
+    add_namespace_argument(parser)
     add_enclave_argument(parser)
 
 
@@ -124,7 +125,10 @@ def _commission(options: argparse.Namespace, robot: Robot, dynamics: Dynamics, f
         out.write_line(_RESUMES)
         raise
     except (RobodynError, OSError) as error:
-        for line in str(error).splitlines():
+        text = str(error)
+        if isinstance(error, OSError) and error.filename is None:  # as of a full disk
+            text = f'{work.folder.path}: {error.strerror or error}'
+        for line in text.splitlines():
             out.write_line(line)
         _hold(work, out, options.yes)
         out.write_line(_RESUMES)
@@ -136,7 +140,8 @@ def _commission(options: argparse.Namespace, robot: Robot, dynamics: Dynamics, f
         arm.stop()
     for line in ('The next line to type:',
                  '  ros2 launch robodyn_ros controller.launch.py params_file:='
-                 + shlex.quote(str(path))):
+                 + shlex.quote(str(path)) + (f' namespace:={options.namespace}'
+                                             if options.namespace else '')):
         out.write_line(line)
     return 0
 
@@ -152,6 +157,7 @@ def _selection(options: argparse.Namespace, robot: Robot, given: Values) -> list
     """Return the options that must not change while a commissioning is resumed."""
     return [*robot.options(),
             *(['--dry-run', str(options.seed)] if options.dry_run else []),
+            *(['--namespace', options.namespace] if options.namespace else []),
             *(f'{name}: {value}' for name, value in sorted(given.items()))]
 
 
@@ -161,7 +167,8 @@ def _arm(options: argparse.Namespace, robot: Robot, dynamics: Dynamics, folder: 
         return SimulatedArm(robot, dynamics, folder.path, out.tick, options.seed)
     from robodyn_ros.cli.commission.ros_arm import RosArm  # needs ROS
     return RosArm(robot, dynamics.model, folder.path, out.tick, enclave=options.enclave,
-                  gravity_in_driver=bool(given.get(GRAVITY_IN_DRIVER)))
+                  gravity_in_driver=bool(given.get(GRAVITY_IN_DRIVER)),
+                  namespace=options.namespace)
 
 
 def _do(step: Step, number: str, work: Work, out: Steps, yes: bool) -> None:

@@ -42,11 +42,12 @@ class Truth(NamedTuple):
     coulomb: NDArray
 
     @classmethod
-    def draw(cls, dynamics: Dynamics, seed: int) -> Truth:
-        """Return the parameters of a seed."""
+    def draw(cls, dynamics: Dynamics, seed: int, locked: bool = False) -> Truth:
+        """Return the parameters of a seed; with locked joints, the masses of the URDF."""
         rng, model = np.random.default_rng(seed), dynamics.model
         size = np.minimum(model.effort_limit, _LARGEST)
-        return cls(rng.uniform(1.0 - _MASS, 1.0 + _MASS, model.nb),
+        mass = 0.0 if locked else _MASS
+        return cls(rng.uniform(1.0 - mass, 1.0 + mass, model.nb),
                    rng.uniform(*_ROTOR, model.nv), rng.uniform(*_FRICTION, model.nv) * size,
                    rng.uniform(*_FRICTION, model.nv) * size)
 
@@ -96,7 +97,7 @@ class SimulatedArm:
 
     def _start_simulator(self) -> None:
         model = self._dynamics.model
-        truth = Truth.draw(self._dynamics, self._seed)
+        truth = Truth.draw(self._dynamics, self._seed, bool(self._robot.locked))
         path = self._folder / 'dry_run.urdf'
         path.write_text(true_urdf(self._robot, self._dynamics, truth), encoding='utf-8')
         (self._folder / 'dry_run.json').write_text(json.dumps(
@@ -117,8 +118,11 @@ class SimulatedArm:
 def true_urdf(robot: Robot, dynamics: Dynamics, truth: Truth) -> str:
     """Return the URDF with the masses and the friction of the simulated arm."""
     model = dynamics.model
-    phi = dynamics.parameters.reshape(-1, 10) * truth.masses[:, None]
-    root = ElementTree.fromstring(identified_urdf(robot.urdf, model, phi.ravel()))
+    if robot.locked:  # bodies on both sides of a joint are one: their masses stay
+        root = ElementTree.parse(robot.urdf).getroot()
+    else:
+        phi = dynamics.parameters.reshape(-1, 10) * truth.masses[:, None]
+        root = ElementTree.fromstring(identified_urdf(robot.urdf, model, phi.ravel()))
     for joint in root.findall('joint'):
         if joint.get('name') not in model.joint_names:
             continue

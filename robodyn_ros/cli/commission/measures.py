@@ -36,7 +36,8 @@ class Measures(NamedTuple):
     resolution : (nv,) array
         Smallest step of each position, rad or m; 0 without steps.
     velocity_noise : (nv,) array
-        Standard deviation of the velocities at rest, rad/s or m/s.
+        Standard deviation of the velocities at rest or in motion, the larger one, rad/s or m/s:
+        a quantised position at rest has none.
     velocity_ratio : (nv,) array
         Reported velocity per derivative of the position; NaN where there is none.
     velocity_lag : float
@@ -100,7 +101,9 @@ def measure(rest: Run, steps: Run) -> Measures:
     delay = max(steps.latency + 0.5 * period, np.nan_to_num(acting))
     velocity_lag = lag(steps.times, steps.position[:, compared], travelled[:, compared])
     return Measures(delay, period, float(np.diff(steps.times).max()), resolution,
-                    np.nan_to_num(_noise(rest.velocity)), np.where(reported, ratio, np.nan),
+                    np.maximum(*map(np.nan_to_num, (
+                        _noise(rest.velocity), _noise_in_motion(steps.velocity, moving)))),
+                    np.where(reported, ratio, np.nan),
                     velocity_lag, sticking)
 
 
@@ -147,3 +150,11 @@ def smoothed(values: NDArray, period: float, seconds: float = 0.02) -> NDArray:
 def _noise(velocity: NDArray) -> NDArray:
     """Return the standard deviation of white noise, from the differences of successive values."""
     return np.sqrt(0.5 * np.mean(np.diff(velocity, axis=0) ** 2, axis=0))
+
+
+def _noise_in_motion(velocity: NDArray, moving: NDArray) -> NDArray:
+    """Return the standard deviation of white noise, from second differences while joints move."""
+    second = np.diff(velocity, 2, axis=0) ** 2
+    where = moving[1:-1]
+    return np.sqrt(np.where(where, second, 0.0).sum(axis=0) / (6.0 * np.maximum(
+        where.sum(axis=0), 1)))

@@ -12,6 +12,7 @@ from robodyn_ros.cli.commission.work import Work
 from robodyn_ros.cli.excite.command import check, sampled
 from robodyn_ros.cli.motion import plan_motion
 from robodyn_ros.cli.ranges import check_present, described
+from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import StateError
 from robodyn_ros.identification import Bounds, Search
 from robodyn_ros.model.per_joint import speeds
@@ -19,6 +20,7 @@ from robodyn_ros.trajectory import least_duration
 
 _SHARE = 0.3           # part of the velocity limits on the way to the first point
 _LEAST_APPROACH = 3.0  # s
+_LOOK = 0.1            # s of states before a motion
 _COMPARED = 'motion.json'  # file of the motion that is compared
 
 
@@ -68,7 +70,7 @@ def compared(work: Work) -> Plan:
         points = (motion.times - motion.times[0], motion.positions, motion.velocities,
                   motion.accelerations)
         path.write_text(json.dumps([each.tolist() for each in points]) + '\n', encoding='utf-8')
-    return Plan(points, described(dynamics, points))
+    return _shown(work, dynamics, points)
 
 
 def excitation(work: Work, velocity: float) -> Plan:
@@ -80,12 +82,21 @@ def excitation(work: Work, velocity: float) -> Plan:
         f'condition number {value:.3g}'))
     points = sampled(found.motion, 0.0)
     check(dynamics, points)
-    return Plan(points, described(dynamics, points), found.after)
+    return _shown(work, dynamics, points, found.after)
 
 
-def approached(work: Work, plan: Plan) -> tuple[float, tuple[NDArray, ...]]:
+def _shown(work: Work, dynamics: Dynamics, points: tuple[NDArray, ...],
+           condition: float = float('nan')) -> Plan:
+    """Return the plan of points from time 0 on, with the approach if it is known."""
+    if not work.started:
+        return Plan(points, described(dynamics, points), condition)
+    q = work.arm.watch(_LOOK).position[-1]
+    return Plan(points, described(dynamics, _from(work, q, points), q), condition)
+
+
+def approached(work: Work, plan: Plan) -> tuple[NDArray, ...]:
     """
-    Return the duration of an approach from where the arm is, in s, and the points after it.
+    Return the points of a plan after an approach from where the arm is.
 
     Raises
     ------
@@ -93,8 +104,12 @@ def approached(work: Work, plan: Plan) -> tuple[float, tuple[NDArray, ...]]:
         The arm is outside the ranges.
 
     """
-    times, positions, *derivatives = plan.points
-    q = work.arm.watch(0.1).position[-1]
+    return _from(work, work.arm.watch(_LOOK).position[-1], plan.points)
+
+
+def _from(work: Work, q: NDArray, points: tuple[NDArray, ...]) -> tuple[NDArray, ...]:
+    """Return points after an approach from a position."""
+    times, positions, *derivatives = points
     check_present(work.within_ranges(work.dynamics).model, q)
     approach = max(_LEAST_APPROACH, least_duration(speeds(work.model), positions[0] - q, _SHARE))
-    return approach, (approach + times, positions, *derivatives)
+    return (approach + times, positions, *derivatives)

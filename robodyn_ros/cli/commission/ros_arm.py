@@ -49,14 +49,17 @@ class RosArm:
         SROS 2 enclave with the keys; '' for none.
     gravity_in_driver : bool
         Whether the driver compensates gravity.
+    namespace : str
+        Namespace of the arm and its controller.
 
     """
 
     def __init__(self, robot: Robot, model: RobotModel, folder: Path, tick: Callable[[], None],
-                 lockstep: bool = False, enclave: str = '', gravity_in_driver: bool = False):
+                 lockstep: bool = False, enclave: str = '', gravity_in_driver: bool = False,
+                 namespace: str = ''):
         self._robot, self._model, self._folder = robot, model, folder
         self._tick, self._lockstep, self._enclave = tick, lockstep, enclave
-        self._gravity_in_driver = gravity_in_driver
+        self._gravity_in_driver, self._namespace = gravity_in_driver, namespace.strip('/')
         self._children = Children()
         self._controller: Child | None = None
         self._running: Sender | None = None
@@ -74,7 +77,7 @@ class RosArm:
         if self._lockstep:
             return None
         seen = observe('joint_states', 'effort_controller/commands', _START, _LISTEN, self._tick,
-                       self._enclave)
+                       self._enclave, self._namespace)
         return judge(dynamics, seen, self._gravity_in_driver)
 
     def start(self, urdf: Path, values: Values) -> None:
@@ -86,11 +89,12 @@ class RosArm:
         path = self._folder / 'controller.yaml'
         path.write_text(parameter_file({name: given[name] for name in order}, []),
                         encoding='utf-8')
-        self._running = Sender(self._model, False, self._poll, self._enclave)
+        self._running = self._sender_of_arm()
         self._check_alone(0)
         self._controller = self._children.start(
             'controller', 'robodyn_ros.nodes.controller.node',
-            ['--ros-args', '--params-file', str(path)], self._folder / 'controller.log')
+            ['--ros-args', *(['-r', f'__ns:=/{self._namespace}'] if self._namespace else []),
+             '--params-file', str(path)], self._folder / 'controller.log')
         recorder = self._sender.recorder
         if not recorder.wait(lambda: recorder.states and recorder.references, _START):
             raise StateError('the controller does not hold the arm: '
@@ -105,9 +109,12 @@ class RosArm:
             raise StateError(f'another {controller.NAME} runs already: end it, as commissioning '
                              'starts its own')
 
+    def _sender_of_arm(self) -> Sender:
+        return Sender(self._model, False, self._poll, self._enclave, self._namespace)
+
     def attach(self) -> None:
         """Use the controller that runs already; raise `StateError` if there is none."""
-        self._running = Sender(self._model, False, self._poll, self._enclave)
+        self._running = self._sender_of_arm()
         self._sender.wait_for_controller()
 
     def publish_payload(self, payload: Payload) -> None:

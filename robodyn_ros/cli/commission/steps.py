@@ -20,7 +20,7 @@ from robodyn_ros.cli.identify.output import NODE
 from robodyn_ros.cli.ranges import check_present
 from robodyn_ros.cli.report import number, table
 from robodyn_ros.control.gain_design import joint_inertia
-from robodyn_ros.exceptions import StateError
+from robodyn_ros.exceptions import RobodynError, StateError
 
 _POSES = 2000      # random poses of the preflight
 _REST = 1.0        # s of rest, for noise
@@ -145,8 +145,7 @@ def small_steps(work: Work) -> tuple[list[str], dict]:
 def verification(work: Work, name: str) -> tuple[list[str], dict]:
     """Execute the motion of the comparison, and report the tracking error."""
     plan = compared(work)
-    approach, points = approached(work, plan)
-    run = work.arm.execute(points)
+    run = work.arm.execute(approached(work, plan))
     path = work.folder / f'{name}.csv'
     save(run, work.model.joint_names, path)
     rms = 1e3 * root_mean_square(run, plan.duration)
@@ -154,7 +153,7 @@ def verification(work: Work, name: str) -> tuple[list[str], dict]:
                  [(joint, number(each)) for joint, each in zip(work.model.joint_names, rms)])
     if run.shortfall:
         text.append(f'the goal was not met: {run.shortfall}')
-    return text, {'rms': rms.tolist(), 'approach': approach, 'duration': plan.duration,
+    return text, {'rms': rms.tolist(), 'duration': plan.duration,
                   'shortfall': run.shortfall}
 
 
@@ -174,7 +173,7 @@ def excite(work: Work, name: str, velocity: float) -> tuple[list[str], dict]:
     plan = work.plans.pop(name, None) or excitation(work, velocity)
     work.ensure_started()
     work.arm.change(work.found())
-    run = work.arm.execute(approached(work, plan)[1])
+    run = work.arm.execute(approached(work, plan))
     save(run, work.model.joint_names, work.folder / f'{name}.csv')
     return [f'{plan.duration:g} s, condition number {plan.condition:.3g}; recorded in '
             f'{name}.csv'], {'condition': plan.condition}
@@ -184,7 +183,11 @@ def identify(work: Work, excitation: str) -> tuple[list[str], dict]:
     """Identify friction, rotors and masses from an excitation; write the URDF."""
     run = load(work.folder / f'{excitation}.csv', work.model.nv)
     learning = Learning(work.robot, work.model, work.dynamics, work.friction, work.tick)
-    return learning.identify(run, work.folder)
+    try:
+        return learning.identify(run, work.folder)
+    except RobodynError as error:
+        raise StateError(f'{error}\nif the recording is the reason: --repeat {excitation}, with a '
+                         'longer --excitation, a higher --pace, or more room') from error
 
 
 def gains(work: Work) -> tuple[list[str], dict]:

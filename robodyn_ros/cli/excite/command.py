@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from robodyn_ros.cli.bag import check_bag, Topic, write_bag
-from robodyn_ros.cli.domain import add_enclave_argument
+from robodyn_ros.cli.domain import add_enclave_argument, add_namespace_argument
 from robodyn_ros.cli.processes import LAST, set_priority
 from robodyn_ros.cli.progress import Steps
 from robodyn_ros.cli.ranges import add_range_argument, restricted
@@ -63,6 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--csv', type=Path, metavar='FILE', help='also write a table, 100 rows per second')
     add('--send', action='store_true', help='send the motion to the running controller')
     add('--bag', type=Path, metavar='DIR', help='with --send: record a bag in this new folder')
+    add_namespace_argument(parser)
     add_enclave_argument(parser)
 
 
@@ -151,7 +152,7 @@ def _write_table(path: Path, model: RobotModel, motion: Fourier) -> None:
 
 def _sender(options: argparse.Namespace, steps: Steps, model: RobotModel):
     from robodyn_ros.cli.excite.send import Sender  # needs ROS
-    return Sender(model, bool(options.bag), steps.tick, options.enclave)
+    return Sender(model, bool(options.bag), steps.tick, options.enclave, options.namespace)
 
 
 def _send(options: argparse.Namespace, steps: Steps, model: RobotModel, motion: Fourier) -> None:

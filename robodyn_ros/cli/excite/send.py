@@ -21,7 +21,8 @@ _STILL = 0.5        # s of rest recorded after the motion
 _SILENT = 5.0       # s without references after which the execution has failed
 _DIAGNOSTICS = 5.0  # s to wait for diagnostics, which are published every second
 _MOVES = 1e-4       # rad/s or m/s above which the reference moves
-_REFUSED, _UNMET = 'trajectories refused', 'unmet goal tolerance'  # in diagnostics
+# in diagnostics
+_REFUSED, _UNMET, _LAST = 'trajectories refused', 'unmet goal tolerance', 'last motion'
 # results of a trajectory whose reference has reached its last point
 _COMPLETE = (ResultCode.SUCCESSFUL.name, ResultCode.GOAL_TOLERANCE_VIOLATED.name)
 
@@ -39,6 +40,8 @@ class Sender:
         Called many times per second while waiting.
     enclave : str
         SROS 2 enclave with the keys; '' for none.
+    namespace : str
+        Namespace of the arm and its controller.
 
     Attributes
     ----------
@@ -49,10 +52,12 @@ class Sender:
     """
 
     def __init__(self, model: RobotModel, everything: bool, tick: Callable[[], None],
-                 enclave: str = ''):
+                 enclave: str = '', namespace: str = ''):
         self._model = model
-        self.recorder = Recorder(tick, everything, enclave)
-        self._refused: str | None = None  # number of earlier refusals, from diagnostics
+        self.recorder = Recorder(tick, everything, enclave, namespace)
+        # of the time before the motion, from diagnostics
+        self._refused: str | None = None  # number of refusals
+        self._last: str | None = None     # end of the motion before
         self.restart()
 
     def restart(self) -> None:
@@ -101,7 +106,8 @@ class Sender:
 
         """
         self.wait_for_controller()
-        self._refused = self._wait_for_diagnostics().get(_REFUSED)
+        before = self._wait_for_diagnostics()
+        self._refused, self._last = before.get(_REFUSED), before.get(_LAST)
         newest = self.recorder.references.newest(self._model.joint_names)
         self._end = int(newest.stamp[0] + 1e9 * points[0][-1])
         self.recorder.send(self._model.joint_names, *points)
@@ -146,10 +152,14 @@ class Sender:
         return values.get(_REFUSED) != self._refused or now - self._sent > _BEGIN and not waits
 
     def _refusal(self) -> str:
-        """Return the reason of a refusal."""
+        """Return why a motion was refused, or ended before the arm moved."""
         values = self._wait_for_diagnostics()
-        return (values.get('last refusal', '') if values.get(_REFUSED) != self._refused else ''
-                ) or 'see its log'
+        reason = values.get('fault', '')
+        if values.get(_REFUSED) != self._refused:
+            reason = values.get('last refusal', '')
+        elif not reason and values.get(_LAST) != self._last:
+            reason = values.get(_LAST, '')
+        return reason or 'see its log'
 
     def _wait_for_diagnostics(self) -> dict[str, str]:
         """Return the next diagnostics of the controller; empty if none arrive."""
@@ -160,12 +170,12 @@ class Sender:
     def _newest(self) -> dict[str, str]:
         """Return the newest diagnostics of the controller."""
         return next((values for name, values in reversed(self.recorder.diagnostics)
-                     if name.endswith('controller')), {})
+                     if name == f'{self.recorder.controller}: controller'), {})
 
 
 def _shortfall(values: dict[str, str]) -> str:
     """Return the goal tolerance that is not met; raise if the motion is not complete."""
-    end = values.get('last motion') or 'see the log of the controller'
+    end = values.get(_LAST) or 'see the log of the controller'
     if fault := values.get('fault'):
         end = f'fault: {fault}; remove its cause and call the service ~/reset_fault'
     unmet, result = values.get(_UNMET, ''), values.get('last result')

@@ -74,14 +74,15 @@ def remarks(found: Estimate, payload_link: str | None,
     return lines
 
 
-def payload_command(link: str, numbers: Sequence[float]) -> str:
+def payload_command(link: str, numbers: Sequence[float], namespace: str = '') -> str:
     """Return the command that publishes a payload of ten numbers as in `Estimate.payload`."""
     mass, x, y, z, xx, yy, zz, xy, xz, yz = map(_yaml, numbers)
     name = json.dumps(link, ensure_ascii=False)
     message = (f'{{header: {{frame_id: {name}}}, inertia: {{m: {mass}, '
                f'com: {{x: {x}, y: {y}, z: {z}}}, ixx: {xx}, ixy: {xy}, ixz: {xz}, iyy: {yy}, '
                f'iyz: {yz}, izz: {zz}}}}}')
-    return (f'ros2 topic pub --once /{NODE}/payload geometry_msgs/msg/InertiaStamped '
+    space = f'/{namespace.strip("/")}' if namespace else ''
+    return (f'ros2 topic pub --once {space}/{NODE}/payload geometry_msgs/msg/InertiaStamped '
             + shlex.quote(message))
 
 

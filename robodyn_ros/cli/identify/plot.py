@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from robodyn_ros.cli.picture import picture
 from robodyn_ros.identification.estimate import Estimate
 from robodyn_ros.model import RobotModel
 
+_GAP = 1.5  # periods between two samples from which one is missing
 _STYLE = {'axes.grid': True, 'grid.alpha': 0.3}
 _RECORDED, _PREDICTED, _RESIDUAL = '#7F7F7F', '#0072B2', '#D55E00'
 
@@ -38,9 +42,17 @@ def plot(model: RobotModel, found: Estimate, path: Path) -> None:
 
 
 def _draw(axis, found: Estimate, j: int) -> None:
-    times, measured, predicted = found.times[j], found.measured[j], found.predicted[j]
+    times, measured, predicted = broken(found.times[j], found.measured[j], found.predicted[j])
     axis.plot(times, measured, color=_RECORDED, lw=2.5, label='recorded')
     axis.plot(times, predicted, color=_PREDICTED, lw=1.0, label='predicted')
     axis.plot(times, measured - predicted, color=_RESIDUAL, lw=1.0, label='residual')
     if len(times):
         axis.axvspan(found.split, times[-1], color='black', alpha=0.06, lw=0)
+
+
+def broken(times: NDArray, *rows: NDArray) -> list[NDArray]:
+    """Return times and values with NaN where samples are left out, so that lines are broken."""
+    steps = np.diff(times)
+    usual = np.median(steps) if len(steps) else 0.0
+    gaps = np.flatnonzero(steps > _GAP * usual) + 1
+    return [np.insert(times, gaps, times[gaps]), *(np.insert(row, gaps, np.nan) for row in rows)]

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from robodyn_ros.cli.consent import agreed
-from robodyn_ros.cli.domain import add_enclave_argument
+from robodyn_ros.cli.domain import add_enclave_argument, add_namespace_argument
 from robodyn_ros.cli.identify.output import parameter_file, payload_command
 from robodyn_ros.cli.payload.passes import as_lists, pass_points, passes_of, stroke
 from robodyn_ros.cli.progress import Steps
@@ -57,6 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         'guard')
     add('--yes', action='store_true', help='move without asking')
     add_range_argument(parser)
+    add_namespace_argument(parser)
     add_enclave_argument(parser)
 
 
@@ -72,21 +73,21 @@ def run(options: argparse.Namespace) -> int:
     allowed = restricted(model, options.ranges)
     with steps('choose the poses') as step:
         poses = choose_poses(Dynamics(allowed), link, options.poses,
-                             float(stroke(model).max()), options.seed)
+                             float(stroke(allowed).max()), options.seed)
         step.result = f'{len(poses)} poses'
     if options.without:
         check_poses(options.without, without, poses)
-    arm = make_arm(robot, model, steps, options.enclave)
+    arm = make_arm(robot, model, steps, options.enclave, options.namespace)
     try:
         q = arm.watch(0.2).position[-1]
         check_present(allowed, q)
-        points = pass_points(model, q, poses)
-        steps.write_paragraphs(described(dynamics, points))
+        points = pass_points(allowed, q, poses)
+        steps.write_paragraphs(described(dynamics, points, q))
         if not options.yes and not agreed('The arm will move. '):
             steps.write_line('stopped')
             return 1
         with steps('pass through the poses') as step:
-            passes = passes_of(model, arm.execute(points), poses)
+            passes = passes_of(allowed, arm.execute(points), poses)
             step.result = f'{points[0][-1]:.0f} s'
         if options.save:
             options.save.write_text(json.dumps(as_lists(passes)) + '\n', encoding='utf-8')
@@ -105,15 +106,15 @@ def run(options: argparse.Namespace) -> int:
     if options.output:
         options.output.write_text(parameter_file({}, [
             'The payload; report it to controller and guard while they run:',
-            payload_command(link, _numbers(payload))]), encoding='utf-8')
+            payload_command(link, _numbers(payload), options.namespace)]), encoding='utf-8')
         steps.write_line(f'written: {options.output}')
     return 0
 
 
-def make_arm(robot: Robot, model, steps: Steps, enclave: str):
+def make_arm(robot: Robot, model, steps: Steps, enclave: str, namespace: str = ''):
     """Return the arm of the running controller."""
     from robodyn_ros.cli.commission.ros_arm import RosArm  # needs ROS
-    arm = RosArm(robot, model, Path(), steps.tick, enclave=enclave)
+    arm = RosArm(robot, model, Path(), steps.tick, enclave=enclave, namespace=namespace)
     arm.attach()
     return arm
 

@@ -17,6 +17,7 @@ from robodyn_ros.model.per_joint import speeds
 from robodyn_ros.trajectory import least_duration
 
 _STROKE = (0.1, 0.03)   # rad, m to either side of a pose
+_OF_RANGE = 0.4         # largest part of the position range to either side
 _PASS = 2.0             # s of a pass
 _MIDDLE = 0.5           # part of the stroke that is averaged
 _LEAST = 1.0            # s, shortest way to a pose
@@ -28,8 +29,9 @@ _SMOOTHING = 0.05       # s, of the velocities for that
 
 
 def stroke(model: RobotModel) -> NDArray:
-    """Return the distance to either side of a pose, (nv,), in rad or m."""
-    return np.where(joint_slides(model), _STROKE[1], _STROKE[0])
+    """Return the distance to either side of a pose, (nv,), in rad or m, within the limits."""
+    usual = np.where(joint_slides(model), _STROKE[1], _STROKE[0])
+    return np.minimum(usual, _OF_RANGE * (model.upper - model.lower))
 
 
 def pass_points(model: RobotModel, start: NDArray, poses: NDArray) -> tuple[NDArray, ...]:

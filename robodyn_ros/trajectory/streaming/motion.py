@@ -136,8 +136,7 @@ class StreamMotion:
         qd = np.vstack([targets.qd[ahead], np.full_like(qd, np.nan)])
         spacings = np.full(times.size, spacing)
         spacings[-behind.size:] = np.diff(behind, prepend=last)
-        curve = SmoothCurve(times, q, qd, spacings, cutoff, start)
-        states = curve.states(times)
+        states = SmoothCurve(times, q, qd, spacings, cutoff, start).states()
         return (np.append(0.0, times), *(np.vstack([now, each]) for now, each in zip(
             start.arrays, states)))
 

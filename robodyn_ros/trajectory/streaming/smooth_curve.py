@@ -52,7 +52,8 @@ class SmoothCurve:
         noise = cutoff ** (2 * _ORDER) / (spacings * scale ** 5)
         system = np.zeros((n + self._order, n + self._order))
         values = np.zeros((n + self._order, q.shape[1]))
-        system[:m, :m] = _kernel(t, t)[0]
+        self._of_samples = _kernel(t, t)
+        system[:m, :m] = self._of_samples[0]
         system[range(m), range(m)] += noise + _LEAST
         powers = _powers(t)[0]
         system[:m, n:] = powers[:, :self._order]
@@ -68,12 +69,18 @@ class SmoothCurve:
         system[n:, :n] = system[:n, n:].T
         self._found = np.linalg.solve(system, values)
 
-    def states(self, times) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return positions, velocities and accelerations, (m, nv) each, at times in s, (m,)."""
-        t = (np.asarray(times, dtype=float) - self._begin) / self._scale
+    def states(self, times=None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """
+        Return positions, velocities and accelerations, (m, nv) each.
+
+        times: (m,) in s; default those of the samples.
+        """
+        t = self._t if times is None else (
+            np.asarray(times, dtype=float) - self._begin) / self._scale
         # the curve ends as a parabola, also before its first sample
         inside, powers = np.maximum(t, 0.0), _powers(t)
-        rows = [_kernel(inside, self._t), powers[:, :, :self._order]]
+        rows = [self._of_samples if times is None else _kernel(inside, self._t),
+                powers[:, :, :self._order]]
         if self._u.size:
             rows.insert(1, _velocity_kernel(inside, self._u))
         q, qd, qdd = np.concatenate(rows, axis=2) @ self._found + powers @ self._parabola

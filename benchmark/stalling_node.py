@@ -1,12 +1,17 @@
-"""The controller node with signals that block its interpreter, or its main thread only."""
+"""
+The controller node with signals that block its interpreter, or its main thread only.
+
+The environment variable STALLS has their durations in s, such as '0.3 1.5'.
+"""
 import ctypes
 import gc
+import os
 import signal
 import sys
 import time
 
-GIL = 0.3       # s for which SIGUSR1 blocks the interpreter for all threads
-HUNG = 1.5      # s for which SIGUSR2 blocks the main thread
+# s for which SIGUSR1 blocks the interpreter for all threads, and SIGUSR2 the main thread
+GIL, HUNG = map(float, os.environ.get('STALLS', '0.3 1.5').split())
 _OBJECTS = 3_000_000
 
 
@@ -16,10 +21,24 @@ def keep_the_interpreter(*_):
     print('interpreter free', flush=True)
 
 
+class Continued(Exception):
+    """The main thread goes on before its time."""
+
+
 def hang(*_):
+    """Block the main thread; the same signal ends that."""
+    signal.signal(signal.SIGUSR2, go_on)
     print('hung', flush=True)
-    time.sleep(HUNG)
+    try:
+        time.sleep(HUNG)
+    except Continued:
+        pass
+    signal.signal(signal.SIGUSR2, hang)
     print('not hung', flush=True)
+
+
+def go_on(*_):
+    raise Continued
 
 
 def collect(*_):

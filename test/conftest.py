@@ -11,6 +11,7 @@ import gc
 import os
 from pathlib import Path
 
+from kept_code import keep_code
 import pytest
 
 try:
@@ -76,6 +77,7 @@ def pytest_collection_modifyitems(config, items):
 
 def pytest_collection_finish():
     """Spare garbage collections what stays anyway: the tests, and all modules they import."""
+    keep_code()
     gc.collect()
     gc.freeze()
 

@@ -137,21 +137,23 @@ class LyingArm:
 
     def run(self, seconds):
         """Go on for a while."""
-        due = self._due()
+        due, plant, wait = self._due(), self.plant, self.control.wait
+        states, log = self.control.states, self.log
         for _ in range(round(seconds / STEP)):
-            assert self.plant.step(self.torque), self.plant.fault
+            assert plant.step(self.torque), plant.fault
             self._steps += 1
-            if self.time >= due and self.time >= self._pause:
+            time = self.time
+            if time >= due and time >= self._pause:
                 self._receive()
-                self._states = max(self._states, int(self.time / self.period) + 1)
+                self._states = max(self._states, int(time / self.period) + 1)
                 due = self._due()
                 if self._starved and self._random.random() < 0.05:
-                    self._pause = self.time + self._random.uniform(0.0, self._starved)
-            elif self.time >= self._pause:
-                torque = self.control.wait(self.now)
+                    self._pause = time + self._random.uniform(0.0, self._starved)
+            elif time >= self._pause:
+                torque = wait(_BEGIN + time)
                 self.torque = self.torque if torque is None else torque.copy()
-            self.log.append((self.time, self.plant.q.copy(), self.plant.qd.copy(), self.torque,
-                             float(self.control.states.kind)))
+            log.append((time, plant.q.copy(), plant.qd.copy(), self.torque,
+                        float(states.kind)))
         return self
 
     def _due(self):
@@ -177,10 +179,14 @@ class LyingArm:
                 self.time, plant.q, plant.qd, plant.applied):
             return []
         if not self._twice or self._states % 2:
-            share = 1.0 if not self._lag else -np.expm1(-self.period / self._lag)
-            before = sensors.velocity if self._filtered is None else self._filtered
-            self._filtered = before + share * (sensors.velocity - before)
-        q = np.where(self._wraps, (sensors.position + np.pi) % TURN - np.pi, sensors.position)
+            velocity = sensors.velocity
+            if self._lag and self._filtered is not None:
+                share = -np.expm1(-self.period / self._lag)
+                velocity = self._filtered + share * (velocity - self._filtered)
+            self._filtered = velocity.copy()
+        q = sensors.position.copy()
+        if self._wraps.any():
+            q = np.where(self._wraps, (q + np.pi) % TURN - np.pi, q)
         report = StateReport(self.model.joint_names, q, self._filtered.copy(),
                              self._effort * sensors.effort, round(1e9 * self.now))
         self._schedule.update(self.time)

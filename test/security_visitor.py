@@ -1,10 +1,11 @@
 """
 A node that tries what an arm permits, for `test_security`.
 
-    python security_visitor.py SECONDS --ros-args [--enclave NAME]
+    python security_visitor.py SECONDS WANTED --ros-args [--enclave NAME]
 
-Subscribes, commands, and requests a hold; prints the results as a line of JSON. The name of the
-node is that of the enclave.
+Subscribes, commands, and requests a hold; prints the results as a line of JSON. It ends earlier
+once it has what is wanted: `states`, or `hold`, which is states and the answer to the request. The
+name of the node is that of the enclave.
 """
 
 import json
@@ -26,7 +27,7 @@ def commanding(node):
         return None
 
 
-def try_everything(seconds, arguments):
+def try_everything(seconds, wanted, arguments):
     """Do so for a while."""
     rclpy.init(args=['visitor', *arguments])
     node = rclpy.create_node('operator' if '--enclave' in arguments else 'visitor')
@@ -35,7 +36,13 @@ def try_everything(seconds, arguments):
     hold = node.create_client(Trigger, 'computed_torque_controller/hold')
     publisher = commanding(node)
     published, answer, end = 0, None, time.monotonic() + seconds
-    while time.monotonic() < end:
+
+    def has_all():
+        commanded = publisher is None or published > 100 and publisher.get_subscription_count()
+        answered = wanted == 'states' or answer is not None and answer.done()
+        return states and commanded and answered
+
+    while time.monotonic() < end and not (wanted and has_all()):
         rclpy.spin_once(node, timeout_sec=0.02)
         if publisher is not None:
             publisher.publish(Float64MultiArray(data=[0.0] * 7))
@@ -50,4 +57,4 @@ def try_everything(seconds, arguments):
 
 
 if __name__ == '__main__':
-    try_everything(float(sys.argv[1]), sys.argv[2:])
+    try_everything(float(sys.argv[1]), sys.argv[2], sys.argv[3:])

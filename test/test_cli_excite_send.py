@@ -145,7 +145,7 @@ def test_a_motion_is_made_or_the_reason_is_reported(tmp_path, excite):
             CONTROLLER, {**URDF, **PATIENT, **STRICT}) as controller:
         controller.wait_for_output('active')
         code, output = excite('--bag', str(tmp_path / 'run'))
-        assert code == 0, output
+        assert code == 0, output + controller.output
         assert "does not meet its goal tolerance: joint 'joint" in output
         assert (tmp_path / 'run' / 'metadata.yaml').exists()
         controller.wait_for_output("s after the last point: joint 'joint")

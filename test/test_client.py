@@ -108,7 +108,7 @@ def test_a_motion_that_something_else_ends_is_an_error(arm):
 
 def test_a_motion_is_slowed_down_paused_and_resumed(arm):
     arm.move(HOME)
-    arm.speed(0.5)
+    arm.speed(0.1)
     motion = Thread(target=arm.move, args=(HOME + 0.3, 1.0), daemon=True)
     motion.start()
     wait_until(lambda: np.abs(arm.state.reference - HOME).max() > 0.02, 'motion')

@@ -188,7 +188,7 @@ def compare_on_walk(urdf, seed, steps):
 def test_floats_and_machine_code_agree_in_all_modes():
     reached, codes = set(), set()
     for seed in range(4):
-        more = compare_on_walk(URDF / 'reference' / 'two_link_payload.urdf', seed, 500)
+        more = compare_on_walk(URDF / 'reference' / 'two_link_payload.urdf', seed, 320)
         reached, codes = reached | more[0], codes | more[1]
     assert reached == {int(each) for each in (
         modes.INACTIVE, modes.HOLD, modes.FLOAT, modes.TRACK, modes.STOP, modes.REACH,

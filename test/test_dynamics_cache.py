@@ -12,6 +12,7 @@ import os
 from pathlib import Path
 import subprocess
 import sys
+from weakref import WeakValueDictionary
 
 from dynamics_calls import arrays, LINK, MODEL
 import pytest
@@ -49,6 +50,19 @@ def loaded(key, cache):
 
 def entries(folder):
     return sorted(path for path in Path(folder).iterdir())
+
+
+def test_equal_code_is_linked_once_and_unloaded_with_its_last_user(monkeypatch):
+    monkeypatch.setattr(machine, '_engines', WeakValueDictionary())
+    data = machine.compile_ir(machine.Ir(ANSWER))
+    first, second = machine.Code(data, False), machine.Code(data, True)
+    assert first.address('answer') == second.address('answer')
+    assert (first.from_cache, second.from_cache) == (False, True)
+    del first
+    assert ctypes.CFUNCTYPE(ctypes.c_int64)(second.address('answer'))() == 42
+    assert len(machine._engines) == 1
+    del second
+    assert not machine._engines
 
 
 @pytest.fixture

@@ -245,7 +245,8 @@ def test_a_guard_takes_over_from_a_controller_that_is_killed(tmp_path, arguments
         again = NodeProcess(CONTROLLER, {'urdf_file': str(SEVEN), 'guard.expected': True})
         with again, Probe('launch_probe') as probe:
             again.wait_for_output('waiting: the guard commands the arm')
-            assert probe.call(Trigger, 'guard/reset').success
+            # the guard may discover its heartbeat later
+            wait_until(lambda: probe.call(Trigger, 'guard/reset').success, 'the reset')
             again.wait_for_output('active: the arm is held')
             launched.until('armed: the controller commands again')
             again.process.kill()

@@ -168,8 +168,10 @@ def test_telemetry_of_the_torque(probe, arm, controller, follow):
     if LOOP == 'native':
         wrong = 'torques withheld', 'errors of the middleware', 'cycles not reported'
         assert [values[key] for key in wrong] == ['0'] * 3
-    assert int(values['cycles']) > 1000
-    assert float(values['state rate (Hz)']) > 100.0
+    assert float(values['state rate (Hz)']) > 10.0, 'it depends on the machine'
+    before = int(values['cycles'])
+    probe.until(lambda: int({pair.key: pair.value for pair in report().values}['cycles'])
+                > before + 100, 'cycles')
 
 
 def test_the_silence_of_a_frozen_simulator_is_a_fault_until_it_is_reset(

@@ -4,7 +4,6 @@ import os
 from pathlib import Path
 import random
 import signal
-import time
 
 import numpy as np
 import pytest
@@ -14,15 +13,14 @@ pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 from controller_node import (  # noqa: E402
     ACTIVE, ARM, HOME, logged, MODEL, NODE, PATIENT, RATE, send, set_in_motion, simulator,
     trajectory)
-from guarded_arm import guard, Scene, STILL  # noqa: E402
+from guarded_arm import guard, Scene  # noqa: E402
 from lifecycle_msgs.msg import Transition  # noqa: E402
 from lifecycle_msgs.srv import ChangeState  # noqa: E402
 from rcl_interfaces.srv import SetParameters  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
-from robodyn_ros.nodes.conversions import seconds  # noqa: E402
 from robodyn_ros.nodes.native.thread import check_platform  # noqa: E402
 from robodyn_ros.nodes.native.rcl import NativeLoopError  # noqa: E402
-from ros_process import NodeProcess, Probe  # noqa: E402
+from ros_process import NodeProcess, PATIENCE, Probe  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
 try:
@@ -32,6 +30,8 @@ except NativeLoopError as error:
 
 FAR = trajectory(MODEL.joint_names, HOME + 0.9, seconds=2.0)
 STALLING = 'stalling_node'
+# s for which the interpreter is kept; a torque that waits for it comes as late
+KEPT, LATE = 1.0, 0.8
 
 
 @pytest.fixture(scope='module')
@@ -46,10 +46,10 @@ def stalling(monkeypatch, scene):
     here = str(Path(__file__).resolve().parents[1] / 'benchmark')
     monkeypatch.setenv('PYTHONPATH', os.pathsep.join(
         filter(None, [here, os.environ.get('PYTHONPATH')])))
+    monkeypatch.setenv('STALLS', f'{KEPT} {2.0 * PATIENCE}')
 
     def start(**parameters):
-        return NodeProcess(STALLING, {'urdf_file': str(ARM), **PATIENT, **parameters},
-                           fresh=True)
+        return NodeProcess(STALLING, {'urdf_file': str(ARM), **PATIENT, **parameters})
     return start
 
 
@@ -66,7 +66,7 @@ def stall(scene, process, number, begins, ends):
 @pytest.mark.realtime
 def test_torques_go_on_while_another_keeps_the_interpreter(scene, stalling):
     """With a guard that would take over: there is one commander all the time."""
-    with guard() as watch, stalling() as process:
+    with guard(timeout=LATE) as watch, stalling(loop_patience=2.0 * KEPT) as process:
         scene.begin(watch)
         process.wait_for_output('loop: native')
         process.wait_for_output(ACTIVE)
@@ -75,8 +75,7 @@ def test_torques_go_on_while_another_keeps_the_interpreter(scene, stalling):
         for received in (scene.sent, scene.guard_states):
             received.clear()
         times = stall(scene, process, signal.SIGUSR1, 'interpreter kept', 'interpreter free')
-        # Python was held up for 0.3 s
-        assert np.diff(times).max() < 0.25, 'a torque has waited'
+        assert np.diff(times).max() < LATE, 'a torque has waited'
         assert len(times) > 0.2 * RATE
         assert {state.frame_id for state in scene.guard_states} == {'armed'}
         assert not logged(process, 'fault')
@@ -84,25 +83,24 @@ def test_torques_go_on_while_another_keeps_the_interpreter(scene, stalling):
 
 
 def test_an_arm_whose_process_hangs_is_stopped_and_carried(scene, stalling):
-    with stalling(loop_patience=0.4) as process:
+    with stalling(loop_patience=LATE) as process:
         scene.begin(None)
         process.wait_for_output(ACTIVE)
-        slow = trajectory(MODEL.joint_names, HOME + 0.9, seconds=6.0)
-        set_in_motion(scene.probe, process, scene, slow, 0.1)
-        since, begin = len(process.lines), time.time()
+        slow = trajectory(MODEL.joint_names, HOME + 0.9, seconds=10.0)
+        set_in_motion(scene.probe, process, scene, slow, 0.05)
+        since = len(process.lines)
         process.process.send_signal(signal.SIGUSR2)
         process.wait_for_output('hung', since)
         scene.until_rest()
-        rest = next(at for at, speed in ((seconds(each.header.stamp), np.abs(each.velocity).max())
-                                         for each in scene.states) if at > begin and speed < STILL)
-        assert rest - begin < 1.5, 'it came to rest when Python went on'
         assert np.abs(scene.q - HOME - 0.9).max() > 0.1, 'the motion was not stopped'
+        assert not logged(process, 'not hung', since)
+        process.process.send_signal(signal.SIGUSR2)
         process.wait_for_output('not hung', since)
         scene.probe.until(lambda: logged(process, 'does not react', since), 'the reason')
         # it moves on after another request
         scene.probe.call(Trigger, f'{NODE}/hold')
-        # Python hung for 1.5 s
-        assert scene.gap < 1.0 and scene.steps.max() < 1.5
+        # Python hung for longer
+        assert scene.gap < LATE and scene.steps.max() < 1.5
 
 
 @pytest.mark.parametrize('lives', [3, pytest.param(200, marks=[

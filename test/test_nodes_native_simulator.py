@@ -327,14 +327,14 @@ def probe():
 
 
 def started(module=MODULE, **parameters):
-    return NodeProcess(module, {'urdf_file': str(ARM), 'initial_positions': START, **parameters},
-                       fresh=module != MODULE)
+    return NodeProcess(module, {'urdf_file': str(ARM), 'initial_positions': START, **parameters})
 
 
 def test_states_go_on_while_another_keeps_the_interpreter(monkeypatch, probe):
     here = str(Path(__file__).resolve().parents[1] / 'benchmark')
     monkeypatch.setenv('PYTHONPATH', os.pathsep.join(
         filter(None, [here, os.environ.get('PYTHONPATH')])))
+    monkeypatch.setenv('STALLS', '1.0 1.0')
     with started('stalling_simulator') as process:
         states = probe.subscribe(JointState, 'joint_states', 1000)
         process.wait_for_output('loop: native')
@@ -345,8 +345,8 @@ def test_states_go_on_while_another_keeps_the_interpreter(monkeypatch, probe):
         count = len(states)
         probe.until(lambda: len(states) > count + 10, 'states after it')
         gaps = np.diff([seconds(state.header.stamp) for state in states])
-        # Python was held up for 0.3 s
-        assert len(gaps) > 200 and gaps.max() < 0.25, 'a state has waited'
+        # Python was held up for 1 s
+        assert len(gaps) > 200 and gaps.max() < 0.8, 'a state has waited'
 
 
 @pytest.mark.parametrize('loop, line, word', [

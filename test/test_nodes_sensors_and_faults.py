@@ -164,7 +164,9 @@ def test_a_motor_without_torque_and_an_emergency_stop(probe):
 
 def test_an_arm_that_differs_from_its_model(probe):
     link = MODEL.body_names[-1]
-    parameters = {'mismatch.mass_scale': 1.1, 'payload.link': link, 'payload.mass': 0.5}
+    # slow enough for the probe to receive all messages
+    parameters = {'mismatch.mass_scale': 1.1, 'payload.link': link, 'payload.mass': 0.5,
+                  'publish_rate': 100.0}
     heavy = Dynamics(MODEL.with_payload(link, 0.5)).gravity(HOME) + 0.1 * HOLDING
     with Bench(probe, **parameters) as bench:
         held = bench.until(lambda state: True, 'a state', since=0)

@@ -110,10 +110,10 @@ def test_an_arm_exported_with_other_options_is_refused(manager):
 
 
 def test_a_killed_node_does_not_stop_the_torques(probe, manager):
-    with owner(manager) as process:
+    with owner(manager, loop_patience=1.0) as process:
         process.wait_for_output('active: the arm is held')
-        send(probe, process, FAR)
-        probe.until(lambda: np.abs(manager.arm.qd).max() > 0.2, 'motion')
+        send(probe, process, trajectory(MODEL.joint_names, START + 0.8, seconds=8.0))
+        probe.until(lambda: np.abs(manager.arm.qd).max() > 0.05, 'motion')
         process.process.kill()
         probe.until(lambda: manager.arm.mode == modes.HOLD, 'a stop')
         probe.until(lambda: np.abs(manager.arm.qd).max() < 0.02, 'rest')

@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 from controller_node import ACTIVE, ARM, CONTROLLER, NODE, PATIENT, SIMULATOR  # noqa: E402
-from ros_process import NodeProcess, Probe  # noqa: E402
+from ros_process import NodeProcess, PATIENCE, Probe  # noqa: E402
 from rclpy.node import NodeNameNonExistentError  # noqa: E402
 from security_keystore import Keystore, nodes, openssl, rights, rules  # noqa: E402
 
@@ -148,11 +148,12 @@ def test_the_keystore_is_in_order(keystore, tmp_path):
         assert signed.stat().st_size < 5000, node
 
 
-def visit(*arguments, environment=None, seconds=6.0):
+def visit(*arguments, environment=None, wanted='', seconds=6.0):
     """Run a node that tries what the arm permits; return the results."""
     run = subprocess.run(
-        [sys.executable, VISITOR, str(seconds), '--ros-args', *arguments], text=True,
-        env={**os.environ, **(environment or {})}, capture_output=True, timeout=90)
+        [sys.executable, VISITOR, str(PATIENCE if wanted else seconds), wanted, '--ros-args',
+         *arguments], text=True, env={**os.environ, **(environment or {})}, capture_output=True,
+        timeout=2.0 * PATIENCE)
     for line in run.stdout.splitlines():
         if line.startswith('{'):
             return json.loads(line)
@@ -185,14 +186,14 @@ def test_nodes_without_keys_can_neither_command_nor_receive(secured, monkeypatch
         visitor_without_keys = visit()
         assert visitor_without_keys['published'] > 50, 'it did try'
         assert visitor_without_keys['states'] == 0 and visitor_without_keys['nodes'] == ['visitor']
-        operator = visit('--enclave', '/operator', environment=secured)
+        operator = visit('--enclave', '/operator', environment=secured, wanted='states')
         assert operator['refused'] and operator['states'] > 0
         assert FIRST not in simulator.output
         with started(monkeypatch, secured, CONTROLLER, NODE,
                      {**PATIENT, 'stale.hold': 1.0, 'stale.stop': 3.0}) as controller:
             controller.wait_for_output(ACTIVE, timeout=60.0)
             simulator.wait_for_output(FIRST)
-            held = visit('--enclave', '/operator', environment=secured)
+            held = visit('--enclave', '/operator', environment=secured, wanted='hold')
             assert held['hold'] is True and held['states'] > 0
             assert visit()['states'] == 0
             assert controller.alive
@@ -216,7 +217,7 @@ def test_without_security_the_same_node_commands_and_receives():
     """Show that the visits above can fail."""
     with NodeProcess(SIMULATOR, {'urdf_file': str(ARM)}) as simulator:
         simulator.wait_for_output('held by brakes')
-        visitor = visit()
+        visitor = visit(wanted='states')
         assert visitor['states'] > 0 and 'robot_simulator' in visitor['nodes']
         simulator.wait_for_output(FIRST)
 

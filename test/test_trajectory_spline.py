@@ -28,8 +28,9 @@ def fixture_rng():
     return np.random.default_rng(7)
 
 
-def test_positions_alone_are_scipys_clamped_cubic_spline(rng):
-    times, q, *_ = random_points(rng)
+@pytest.mark.parametrize('count', [1, 2, 3, 4, 6, 31, 64, 500])
+def test_positions_alone_are_scipys_clamped_cubic_spline(rng, count):
+    times, q, *_ = random_points(rng, count)
     start = moving_start(rng)
     trajectory = Trajectory.from_points(times, q, start=start)
     expected = CubicSpline(np.append(0.0, times), np.vstack((start.q, q)),

@@ -71,8 +71,7 @@ def test_an_arm_without_controller_is_shown_and_never_commanded(probe):
         published = dict(probe.node.get_publisher_names_and_types_by_node(VIEW, '/'))
         assert set(published) <= {'/rosout', '/parameter_events'}, published
         assert not probe.node.get_client_names_and_types_by_node(VIEW, '/')
-        code, seconds = view.stop()
-    assert (code, seconds < 5.0) == (0, True), view.output
+        assert view.stop()[0] == 0, view.output
     assert 'Traceback' not in view.output
 
 

@@ -14,14 +14,45 @@ def spline_segments(times, q, start_velocity) -> np.ndarray:
     """
     Return the cubic spline through `q` with continuous acceleration (C2).
 
-    It starts at `start_velocity` (nv,) and ends at rest.
+    It starts at `start_velocity` (nv,) and ends at rest. SciPy has such splines as well, and its
+    import takes a third of the start of a node.
     """
-    from scipy.interpolate import CubicSpline  # slow to import, and not needed by the guard
-    arrival = np.zeros_like(start_velocity)
-    spline = CubicSpline(times, q, bc_type=((1, start_velocity), (1, arrival)))
-    coefficients = np.zeros((len(times) - 1, 6, q.shape[1]))
-    coefficients[:, :4] = spline.c[::-1].transpose(1, 0, 2)
-    return coefficients
+    h = np.diff(times)[:, None]
+    slope = np.diff(q, axis=0) / h
+    qd = np.zeros_like(q)
+    qd[0] = start_velocity
+    if len(times) > 2:
+        # de Boor, A Practical Guide to Splines, chapter IV: equal accelerations on both sides
+        right = 3.0 * (h[1:] * slope[:-1] + h[:-1] * slope[1:])
+        right[0] -= h[1] * qd[0]
+        lower, upper = h[1:].copy(), h[:-1].copy()
+        lower[0] = upper[-1] = 0.0
+        qd[1:-1] = _solve_tridiagonal(lower, 2.0 * (h[:-1] + h[1:]), upper, right)
+    return cubic_segments(times, q, qd)
+
+
+def _solve_tridiagonal(lower, diagonal, upper, right) -> np.ndarray:
+    """
+    Return x of lower_i x_(i-1) + diagonal_i x_i + upper_i x_(i+1) = right_i.
+
+    Cyclic reduction (Hockney, J. ACM 12, 1965): every other unknown is eliminated at a time, which
+    is stable where the diagonal dominates. lower, diagonal, upper: (n, 1), of which the first and
+    the last neighbour are 0; right: (n, nv).
+    """
+    n = len(right)
+    if n == 1:
+        return right / diagonal
+    if n % 2 == 0:
+        lower, diagonal, upper, right = (
+            np.concatenate((rows, np.full((1, rows.shape[1]), last)))
+            for rows, last in ((lower, 0.0), (diagonal, 1.0), (upper, 0.0), (right, 0.0)))
+    below, above = lower[1::2] / diagonal[:-1:2], upper[1::2] / diagonal[2::2]
+    x = np.zeros((len(right) + 2, right.shape[1]))  # with a neighbour at each end
+    x[2:-1:2] = _solve_tridiagonal(
+        -below * lower[:-1:2], diagonal[1::2] - below * upper[:-1:2] - above * lower[2::2],
+        -above * upper[2::2], right[1::2] - below * right[:-1:2] - above * right[2::2])
+    x[1::2] = (right[::2] - lower[::2] * x[:-2:2] - upper[::2] * x[2::2]) / diagonal[::2]
+    return x[1:n + 1]
 
 
 def cubic_segments(times, q, qd) -> np.ndarray:

@@ -18,7 +18,9 @@ import logging
 import os
 from pathlib import Path
 import sys
+from threading import Lock
 from typing import Callable, NamedTuple, Sequence
+from weakref import WeakValueDictionary
 
 import llvmlite
 import llvmlite.binding as llvm
@@ -59,10 +61,7 @@ class Code:
 
     def __init__(self, object_code: bytes, from_cache: bool):
         self.from_cache = from_cache
-        backing = llvm.parse_assembly('')
-        self._engine = llvm.create_mcjit_compiler(backing, _target_machine())
-        self._engine.add_object_file(llvm.ObjectFileRef.from_data(object_code))
-        self._engine.finalize_object()
+        self._engine = _linked(object_code)
 
     def address(self, name: str) -> int:
         """Return the address of a function."""
@@ -70,6 +69,24 @@ class Code:
         if not address:
             raise KernelError(f'compiled code has no function {name!r}', function=name)
         return address
+
+
+# engines by the digest of their object file: code has no state, and linking takes milliseconds
+_engines: WeakValueDictionary[bytes, llvm.ExecutionEngine] = WeakValueDictionary()
+_engines_lock = Lock()
+
+
+def _linked(object_code: bytes) -> llvm.ExecutionEngine:
+    """Return an engine with an object file; all that have the same file share it."""
+    digest = hashlib.sha256(object_code).digest()
+    with _engines_lock:
+        engine = _engines.get(digest)
+        if engine is None:
+            engine = llvm.create_mcjit_compiler(llvm.parse_assembly(''), _target_machine())
+            engine.add_object_file(llvm.ObjectFileRef.from_data(object_code))
+            engine.finalize_object()
+            _engines[digest] = engine
+    return engine
 
 
 def load(key: str, make_ir: Callable[[], Ir], cache: Path | None) -> Code:
@@ -163,11 +180,15 @@ def source_digest(function: Callable | None = None, others: Sequence[str] = ()) 
         Other packages of robodyn_ros that are included.
 
     """
+    file = None if function is None else inspect.getfile(function)
+    return _folders_digest(_folders(file, tuple(others)))
+
+
+@lru_cache(maxsize=None)
+def _folders(file: str | None, others: tuple[str, ...]) -> tuple[Path, ...]:
     here = Path(__file__).parents[1]
     folders = [here, *(here.parent / each for each in others)]
-    if function is not None:
-        folders.append(_part(Path(inspect.getfile(function))))
-    return _folders_digest(tuple(folders))
+    return (*folders, *([] if file is None else [_part(Path(file))]))
 
 
 def _part(file: Path) -> Path:

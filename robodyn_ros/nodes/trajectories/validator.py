@@ -14,7 +14,6 @@ import math
 import threading
 from typing import cast
 
-import scipy.interpolate  # noqa: F401, used by splines: imported before the arm is held
 from trajectory_msgs.msg import JointTrajectory
 
 from robodyn_ros.control import ArmController, Mode

@@ -27,7 +27,7 @@ from robodyn_ros.simulation.fault_loop import CHUNK, fault_numbers
 
 # stamps answer the states in lockstep, and commands are waited for
 _OTHER_TIME = ('delay', 'clock_jump', 'deaf')
-_START, _ACCEPTED = 40.0, 5.0  # s
+_START, _ACCEPTED = 40.0, 20.0  # s
 
 
 class Comparison(NamedTuple):

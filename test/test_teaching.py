@@ -9,6 +9,7 @@ import pytest
 from simulated_arm import ARM, one_joint
 
 from robodyn_ros.cli.main import main, USER_MISTAKE
+from robodyn_ros.cli.replay.limits import joint_limits
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import RobodynError, TrajectoryError
 from robodyn_ros.share import share_path
@@ -310,6 +311,16 @@ def test_parameters_of_the_controller_replace_friction_of_the_urdf(replay, tmp_p
         assert code == USER_MISTAKE and named in said
     code, said = replay('--plan', '--params', str(tmp_path))
     assert code == USER_MISTAKE and f'{tmp_path} cannot be read: Is a directory; give' in said
+
+
+@pytest.mark.parametrize('value, friction', [
+    ('0.0', NONE), ('[0.0]', NONE), ('[]', ARM.friction), ('1.5', NONE + 1.5)])
+def test_a_number_counts_for_all_joints_and_an_empty_list_for_none(tmp_path, value, friction):
+    path = tmp_path / 'arm.yaml'
+    path.write_text(f'node:\n  ros__parameters:\n    friction:\n      coulomb: {value}\n')
+    limits = joint_limits(SimpleNamespace(
+        params=path, velocity=1.0, torque=1.0, acceleration=10.0), ARM)
+    np.testing.assert_array_equal(limits.coulomb, friction)
 
 
 @pytest.mark.parametrize('how', [(), ('--fastest',)])

@@ -206,7 +206,8 @@ class Recorder:
             JointTrajectory, f'{controller.NAME}/joint_trajectory', qos.reliable(2))
 
     def close(self) -> None:
-        """End ROS in this process."""
+        """End the node, and ROS in this process."""
+        self._node.destroy_node()
         rclpy.try_shutdown()
 
     def record_terms(self, names: Iterable[str]) -> None:

@@ -67,7 +67,8 @@ def _flat(tree: dict, prefix: str = '') -> dict[str, object]:
 def _each(given: dict[str, object], name: str, model: RobotModel, default: NDArray) -> NDArray:
     """Return the values of a parameter of the joints, (nv,)."""
     try:
-        values = np.broadcast_to(np.array(given.get(name) or default, dtype=float), (model.nv,))
+        values = np.array(given.get(name, ()), dtype=float)
+        values = np.broadcast_to(values if values.size else default, (model.nv,))
     except (ValueError, TypeError) as error:
         raise ParameterError(f'parameter {name} does not have one number for each of the '
                              f'{model.nv} joints', parameter=name) from error

@@ -54,7 +54,8 @@ class ReflectionSettings:
     gain: Numbers = parameter(
         (0.0,), 'Part of the torque on ~/reflected_torque that is added while the arm floats.', '',
         0.0, 2.0, per_joint=True)
-    limit: float = parameter(0.2, 'Part of the effort limits that it may use.', '', 0.0, 1.0)
+    limit: float = parameter(
+        0.2, 'Largest reflected torque, as a part of the effort limits.', '', 0.0, 1.0)
 
 
 @settings('collision')

@@ -105,7 +105,7 @@ class Settings:
         True, 'Compensation of unknown torque, learned from the error of the position, by '
         'computed_torque and feedforward_pd; not of joints with ki.')
     disturbance_limit: float = parameter(
-        0.1, 'Part of the effort limits that it may use.', '', 0.0, 1.0)
+        0.1, 'Largest compensation of disturbances, as a part of the effort limits.', '', 0.0, 1.0)
     reflection: ReflectionSettings = group(ReflectionSettings)
     collision: CollisionSettings = group(CollisionSettings)
     position_limits: PositionLimits = group(PositionLimits)

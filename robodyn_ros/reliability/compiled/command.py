@@ -82,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
         options.json.write_text(as_json(summed, settings), encoding='utf-8')
     if options.markdown:
         options.markdown.write_text(markdown(summed), encoding='utf-8')
-    if options.histograms:
+    if options.histograms and done:
         try:
             draw_histograms(options.histograms, summed)
         except ImportError as error:

@@ -57,7 +57,15 @@ def test_the_arm_of_a_namespace(tmp_path, monkeypatch):
                        namespace='left arm').attach()
 
 
-def test_an_interruption_does_not_fall_into_a_message():
+@pytest.fixture
+def default_interrupt():
+    """Python's handler of SIGINT; a background job of a shell ignores the signal."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_an_interruption_does_not_fall_into_a_message(default_interrupt):
     """In rclpy's conversions KeyboardInterrupt becomes a TypeError."""
     passed = []
 

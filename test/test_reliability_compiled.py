@@ -27,8 +27,9 @@ UNCONTROLLED = {'states lost', 'states lost for long', 'states delayed', 'positi
                 'commands lost', 'torque lost', 'host held up'}
 # seeds of failures that were mended
 MENDED = {
-    'names swapped': (1730, 9668, 9626, 4208, 176, 764, 7358, 6896, 8240, 2276, 3116, 3410),
-    'velocity zero': (1400, 7280, 7658, 1484, 10220, 7448, 7826, 5768),
+    'names swapped': (1730, 9668, 9626, 4208, 176, 764, 7358, 6896, 8240, 2276, 3116, 3410,
+                      48098, 99506, 183968, 278132, 344240, 687086),
+    'velocity zero': (1400, 7280, 7658, 1484, 10220, 7448, 7826, 5768, 45668),
     'one velocity zero': (1065, 3921, 351), 'velocity off': (9763, 3925),
     'encoder offset': (6481, 10429, 7153, 5473, 2365, 8833, 3751, 1651, 20257, 23995),
     'states lost': (32172,), 'stamps jump': (4926,),

@@ -263,6 +263,9 @@ def continue_track(m, p, time, q, qd):
              for s, d, limit, v, before in zip(step, slack, p.limit, qd, m.qd)]
     jumped = any_of(jumps)
     places = choose(jumped, [lambda: 0.0, lambda: exchanged_joints(q, m.q, slack)])
+    # names that were exchanged where joints met are right again
+    found = either(found, both(places, exchange.only(pair, jumps)))
+    places = both(places, no(found))
     exchanged = when(places, no(m.exchanged), flag(m.exchanged))
     track, origin = ([old + when(each, 0.0, s) for old, each, s in zip(row, jumps, step)]
                      for row in (m.position, m.origin))
@@ -273,17 +276,18 @@ def continue_track(m, p, time, q, qd):
     returns = all_of([at_least(d, absolute(x - old)) for d, x, old in zip(slack, q, origin)])
     accepted = minimum(m.accepted, time)  # restarts where time went back
     expired = both(above(time - accepted, p.patience), no(exchanged))
-    follows = any_of([restarts, near, returns, found, expired])
+    undecided = flag(pair.undecided)
+    follows = both(any_of([restarts, near, returns, found, expired]), no(undecided))
     j = largest([a / limit for a, limit in zip(away, p.limit)])
     jump = Event(when(exchanged, EXCHANGED, JUMPED), j, element(away, j), passed, 0.0)
-    jump = when(both(pair.exchanged, follows), Event(SWAPPED, pair.first, pair.second, 0.0, 0.0),
-                jump)
+    jump = when(either(undecided, both(pair.exchanged, follows)),
+                Event(SWAPPED, pair.first, pair.second, 0.0, 0.0), jump)
     after = Track(1.0, when(follows, 0.0, exchanged), time, when(follows, time, accepted), q, qd,
                   when(follows, q, track), when(any_of([restarts, returns, found]), q, origin))
     # accepted elsewhere than on its track
     off = any_of([above(absolute(x - old), _SLIPPED * d) for x, old, d in zip(q, track, slack)])
     moved = both(either(off, found), no(restarts))
-    return after, pair, both(follows, no(pair.exchanged)), moved, jump
+    return (when(undecided, m, after), pair, both(follows, no(pair.exchanged)), moved, jump)
 
 
 def exchanged_joints(q, before, slack):

@@ -7,8 +7,10 @@ state, and not its own. From then on the state of each is followed under its own
 both go, so that the names are recognised when they are right again.
 
 If both joints have the same position, their velocities alone may have changed for other reasons:
-in contact, for example. An exchange is suspected, and the state is used. If the positions of the
-same joints are exchanged later, the names are right again.
+in contact, for example, or by a wrong sign. States are then undecided until the joints have moved
+away from each other, each as the other one, or not. If they do not for some time, an exchange is
+suspected, and the states are used. If the positions of the same joints are exchanged later, the
+names are right again.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import math
 from robodyn_ros.control.blocks import block, scalar
 from robodyn_ros.control.steps.vectors import element, largest
 from robodyn_ros.dynamics.jit.flags import (
-    above, all_of, any_above, at_least, both, either, equal, flag, no, when)
+    above, all_of, any_above, any_of, at_least, both, either, equal, flag, no, when)
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute, maximum
 
@@ -27,12 +29,14 @@ _PLACE = 0.4     # of the motion that exceeds noise: error of a position
 _NOISE = 0.05    # of the velocity limit: error of a reported velocity
 _FASTEST = 10.0  # 1/s, acceleration of a joint per unit of its velocity limit
 _FAR = 2.0       # tolerances by which a state is not that of a joint
+_CLEAR, _CLEARER = 0.5, 4.0  # tolerances, and times that of the other names, of wrong names
 _LONGEST = 0.03  # s between two states; later the arm may be anywhere
 
 
 @block
 class Memory:
     exchanged: float = scalar('', 'Flag: two joints have exchanged names.')
+    undecided: float = scalar('', 'Flag: by their velocities; their positions are too near.')
     suspected: float = scalar('', 'Flag: they may have done so at the same position.')
     first: float = scalar('', 'One of these joints.')
     second: float = scalar('', 'The other one.')
@@ -87,30 +91,45 @@ def update(m, known, passed, state, before, motion, speed, absent):
         second = when(m.exchanged, m.second, largest([-each for each in crossed]))
         other = element(crossed, second)
 
-        def both_far(values):
-            return all_of([above(element(values, j), _FAR) for j in (first, second)])
+        def worse(values, than):
+            # of joints that are near each other both names fit, but the right ones much better
+            return all_of([both(above(value, _CLEAR), above(value, _CLEARER * than))
+                           for value in values])
 
-        fits = both(at_least(1.0, other), at_least(_LONGEST, passed))
-        begins = both(fits, both_far(away))
-        meets = all_of([fits, no(begins), both_far(faster)])
-        ends = all_of([above(other, _FAR), at_least(1.0, element(misfit, first)),
-                       at_least(1.0, element(misfit, second))])
+        def of_both(values):
+            return [element(values, j) for j in (first, second)]
+
+        own = maximum(*of_both(misfit))
+        fits = at_least(1.0, other)
+        begins = all_of([fits, at_least(_LONGEST, passed), worse(of_both(away), other)])
+        meets = all_of([no(m.exchanged), fits, no(begins), either(
+            m.undecided, all_of([above(each, _FAR) for each in of_both(faster)]))])
+        undecided = both(meets, at_least(_LONGEST, passed))
+        expires = all_of([meets, flag(m.undecided), no(undecided)])
+        ends = both(at_least(1.0, own), worse([other], own))
         same = both(m.suspected, either(
             both(equal(first, m.first), equal(second, m.second)),
             both(equal(first, m.second), equal(second, m.first))))
         found = all_of([no(m.exchanged), begins, same])
         exchanged = when(m.exchanged, no(ends), both(begins, no(same)))
-        suspected = when(exchanged, 0.0, when(meets, no(same), both(m.suspected, no(found))))
-        kept = both(flag(m.suspected), no(either(exchanged, meets)))
-        after = Memory(exchanged, suspected, when(kept, m.first, first),
+        suspected = when(exchanged, 0.0, when(expires, no(same), both(m.suspected, no(found))))
+        kept = both(flag(m.suspected), no(either(exchanged, expires)))
+        after = Memory(exchanged, undecided, suspected, when(kept, m.first, first),
                        when(kept, m.second, second))
         return after, *(_exchanged(row, exchanged, first, second) for row in (q, qd)), found
 
     after, q, qd, found = choose(
-        both(known, either(m.exchanged, any_above(misfit, _FAR))),
-        [lambda: (replace(m, exchanged=0.0, suspected=both(known, m.suspected)),
+        both(known, any_of([flag(m.exchanged), flag(m.undecided), any_above(misfit, _FAR)])),
+        [lambda: (replace(m, exchanged=0.0, undecided=0.0, suspected=both(known, m.suspected)),
                   list(q), list(qd), 0.0), judged])
     return after, (q, qd), found
+
+
+def only(m, flags):
+    """Return whether an exchange is suspected, and flags hold for no other joints."""
+    return both(m.suspected, no(any_of([
+        all_of([each, no(equal(m.first, float(k))), no(equal(m.second, float(k)))])
+        for k, each in enumerate(flags)])))
 
 
 def _misfit(x, ahead, far, v, rate, fast):

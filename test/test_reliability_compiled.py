@@ -18,7 +18,7 @@ from robodyn_ros.reliability.compiled.worst import runs_of, search
 
 ARM = Path(__file__).resolve().parents[1] / 'urdf' / 'robodyn7.urdf'
 BY_NAME = {case.name: case for case in COMPILED}
-RUNS = 24    # of each fault
+RUNS = 64    # of each fault: as many as are simulated together
 SLICE = RUNS * len(COMPILED)
 # a loss of states, commands or torque for long, after which speed cannot be kept low
 UNCONTROLLED = {'states lost', 'states lost for long', 'states delayed', 'position frozen',

@@ -18,4 +18,4 @@ def keep_code():
     """Keep code that is linked from now on, although no object uses it any more."""
     machine = sys.modules.get('robodyn_ros.dynamics.jit.machine')
     if machine is not None:
-        machine._engines = _Newest(machine._engines)
+        machine._all_linked = _Newest(machine._all_linked)

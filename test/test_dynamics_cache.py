@@ -53,16 +53,34 @@ def entries(folder):
 
 
 def test_equal_code_is_linked_once_and_unloaded_with_its_last_user(monkeypatch):
-    monkeypatch.setattr(machine, '_engines', WeakValueDictionary())
+    monkeypatch.setattr(machine, '_all_linked', WeakValueDictionary())
     data = machine.compile_ir(machine.Ir(ANSWER))
     first, second = machine.Code(data, False), machine.Code(data, True)
     assert first.address('answer') == second.address('answer')
     assert (first.from_cache, second.from_cache) == (False, True)
     del first
     assert ctypes.CFUNCTYPE(ctypes.c_int64)(second.address('answer'))() == 42
-    assert len(machine._engines) == 1
+    assert len(machine._all_linked) == 1
     del second
-    assert not machine._engines
+    assert not machine._all_linked
+
+
+def test_code_that_is_linked_while_equal_code_is_unloaded_stays(monkeypatch):
+    monkeypatch.setattr(machine, '_all_linked', WeakValueDictionary())
+    data = machine.compile_ir(machine.Ir(ANSWER))
+    unload, others = machine.llvm.ExecutionEngine._dispose, []
+
+    def dispose(engine):
+        # as another thread would
+        others.append(machine.Code(data, True))
+        monkeypatch.undo()
+        unload(engine)
+
+    first = machine.Code(data, False)
+    monkeypatch.setattr(machine.llvm.ExecutionEngine, '_dispose', dispose)
+    del first
+    other, = others
+    assert ctypes.CFUNCTYPE(ctypes.c_int64)(other.address('answer'))() == 42
 
 
 @pytest.fixture

@@ -61,32 +61,42 @@ class Code:
 
     def __init__(self, object_code: bytes, from_cache: bool):
         self.from_cache = from_cache
-        self._engine = _linked(object_code)
+        self._linked = _linked(object_code)
 
     def address(self, name: str) -> int:
         """Return the address of a function."""
-        address = self._engine.get_function_address(name)
+        address = self._linked.engine.get_function_address(name)
         if not address:
             raise KernelError(f'compiled code has no function {name!r}', function=name)
         return address
 
 
-# engines by the digest of their object file: code has no state, and linking takes milliseconds
-_engines: WeakValueDictionary[bytes, llvm.ExecutionEngine] = WeakValueDictionary()
-_engines_lock = Lock()
+class _Linked:
+    """
+    Engine with an object file.
+
+    Weak references to the engine itself are alive in its finalizer, which unloads the code.
+    """
+
+    def __init__(self, object_code: bytes):
+        self.engine = llvm.create_mcjit_compiler(llvm.parse_assembly(''), _target_machine())
+        self.engine.add_object_file(llvm.ObjectFileRef.from_data(object_code))
+        self.engine.finalize_object()
 
 
-def _linked(object_code: bytes) -> llvm.ExecutionEngine:
-    """Return an engine with an object file; all that have the same file share it."""
+# by the digest of the object file: code has no state, and linking takes milliseconds
+_all_linked: WeakValueDictionary[bytes, _Linked] = WeakValueDictionary()
+_link_lock = Lock()
+
+
+def _linked(object_code: bytes) -> _Linked:
+    """Return the engine with an object file; all that have the same file share it."""
     digest = hashlib.sha256(object_code).digest()
-    with _engines_lock:
-        engine = _engines.get(digest)
-        if engine is None:
-            engine = llvm.create_mcjit_compiler(llvm.parse_assembly(''), _target_machine())
-            engine.add_object_file(llvm.ObjectFileRef.from_data(object_code))
-            engine.finalize_object()
-            _engines[digest] = engine
-    return engine
+    with _link_lock:
+        linked = _all_linked.get(digest)
+        if linked is None:
+            linked = _all_linked[digest] = _Linked(object_code)
+    return linked
 
 
 def load(key: str, make_ir: Callable[[], Ir], cache: Path | None) -> Code:

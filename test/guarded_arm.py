@@ -1,6 +1,7 @@
 """Shared by the tests of the guard: an arm, its guard, a controller, and all their messages."""
 
 import os
+import time
 
 from controller_node import (
     ACTIVE, ARM, Arm, COMMANDS, CONTROLLER, HOME, MODEL, NODE, PATIENT, RATE, set_in_motion,
@@ -80,10 +81,14 @@ class Scene(Arm):
         allowed = 100.0 * MODEL.effort_limit * np.clip(between, 1.0 / RATE, 0.05)[:, None]
         return np.abs(np.diff(torques, axis=0)) / allowed
 
-    def counts(self):
-        """Return the numbers of torques and states sent until now."""
+    def torques_per_state(self, begin):
+        """Return how many torques were sent per state since a time, whenever they arrived."""
+        end = time.time()
         self.catch_up()
-        return np.array([len(self.sent), len(self.states)])
+        sent = [begin <= each < end for each, _ in self.sent]
+        states = [begin <= seconds(each.header.stamp) < end for each in self.states]
+        # the probe may have missed states
+        return sum(sent) / max(sum(states), RATE * (end - begin))
 
     @property
     def drift(self):

@@ -26,7 +26,7 @@ SHORT = ('--duration', '2', '--frequency', '0.6', '--seconds', '0', '--approach'
 URDF = {'urdf_file': str(ARM)}
 # friction that the model does not have keeps the arm from such a goal for ever
 # a pause of the simulator ends no motion, whose goal is not met
-STRICT = {'friction_scale': 0.0, 'constraints.goal': [1e-7], 'stale.hold': 3.0, 'stale.stop': 5.0}
+STRICT = {'friction_scale': 0.0, 'constraints.goal': [1e-7], 'stale.hold': 1.0, 'stale.stop': 5.0}
 
 
 @pytest.fixture

@@ -9,12 +9,11 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.client.arguments import joint_rows, require
 from robodyn_ros.client.connection import Connection
-from robodyn_ros.control.stream_message import FURTHEST, MOST_POINTS
+from robodyn_ros.control.stream_message import CLOSEST, FURTHEST, MOST_POINTS
 from robodyn_ros.exceptions import ArgumentError, StateError
 from robodyn_ros.nodes.trajectories.points import point
 from robodyn_ros.nodes.trajectories.stream_input import STREAM
 
-_SHORTEST = 1e-6         # s between two targets
 _LATEST = 2.0**31 - 1.0  # s, of a stamp
 _PAUSE = 0.25            # s without targets, after which those that follow are another stream
 
@@ -38,7 +37,7 @@ class Targets:
         if len(rows) > MOST_POINTS:
             raise ArgumentError(f'the chunk has {len(rows)} rows, more than {MOST_POINTS}: send '
                                 'the next ones only')
-        require('dt', dt, _SHORTEST, FURTHEST / len(rows), 'the time from one target to the next '
+        require('dt', dt, CLOSEST, FURTHEST / len(rows), 'the time from one target to the next '
                 f'in s, above 0, with the last one {FURTHEST:g} s ahead at most')
         if stamp is not None:
             require('stamp', stamp, 0.0, _LATEST, 'a time in s, such as that of a state')

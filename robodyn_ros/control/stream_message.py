@@ -13,7 +13,7 @@ from robodyn_ros.trajectory import arrange_points, TrajectoryPoint
 MOST_POINTS = 200    # of a message,
 _MOST_USED = 50      # and those of them that are used: planning takes time with their square
 FURTHEST = 60.0      # s from the arrival to a target, at most
-_CLOSEST = 1e-6      # s from one target to the next, at least
+CLOSEST = 1e-6       # s from one target to the next, at least
 
 
 def arranged(joint_names: Sequence[str], points: Sequence[TrajectoryPoint],
@@ -54,11 +54,11 @@ def arranged(joint_names: Sequence[str], points: Sequence[TrajectoryPoint],
 def check_times(arrival: float, stamp: float | None, times: np.ndarray) -> None:
     """Raise `TrajectoryError` for times not finite, too close, or too far in the future."""
     gaps = np.diff(times)
-    if gaps.size and gaps.min() < _CLOSEST:
+    if gaps.size and gaps.min() < CLOSEST:
         i = int(np.argmin(gaps))
         raise TrajectoryError(f'points {i} and {i + 1} are {gaps[i]:.3g} s apart: leave one '
-                              f'out, or send times {_CLOSEST:g} s apart or more',
-                              value=float(gaps[i]), limit=_CLOSEST)
+                              f'out, or send times {CLOSEST:g} s apart or more',
+                              value=float(gaps[i]), limit=CLOSEST)
     zero = arrival if stamp is None else stamp
     ahead = zero + float(times[-1]) - arrival
     if not abs(ahead) <= FURTHEST:  # NaN as well

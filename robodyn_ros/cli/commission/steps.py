@@ -142,9 +142,13 @@ def small_steps(work: Work) -> tuple[list[str], dict]:
                   for key, value in found._asdict().items()}
 
 
-def verification(work: Work, name: str) -> tuple[list[str], dict]:
+def planned(work: Work, name: str, plan: Callable[[Work], Plan]) -> Plan:
+    """Return the motion that was announced for a step, or a new plan."""
+    return work.plans.get(name) or plan(work)
+
+
+def verification(work: Work, plan: Plan, name: str) -> tuple[list[str], dict]:
     """Execute the motion of the comparison, and report the tracking error."""
-    plan = compared(work)
     run = work.arm.execute(approached(work, plan))
     path = work.folder / f'{name}.csv'
     save(run, work.model.joint_names, path)
@@ -165,12 +169,12 @@ def root_mean_square(run: Run, duration: float) -> np.ndarray:
 def before(work: Work) -> tuple[list[str], dict]:
     """Execute the motion of the comparison with the URDF as it is."""
     work.ensure_started()
-    return verification(work, 'before')
+    return verification(work, planned(work, 'before', compared), 'before')
 
 
 def excite(work: Work, name: str, velocity: float) -> tuple[list[str], dict]:
     """Execute an excitation within part of the limits."""
-    plan = work.plans.pop(name, None) or excitation(work, velocity)
+    plan = planned(work, name, lambda work: excitation(work, velocity))
     work.ensure_started()
     work.arm.change(work.found())
     run = work.arm.execute(approached(work, plan))
@@ -212,12 +216,12 @@ def after(work: Work) -> tuple[list[str], dict]:
     Once without and once with compensation of unknown torques. The better one is kept.
     """
     work.restart()
-    tried = []
+    plan, tried = planned(work, 'after', compared), []
     for observed in (False, True):
         choice = {'disturbance_observer': observed}
         work.arm.change(choice)
-        tried.append((*verification(work, f'after_{"with" if observed else "without"}_observer'),
-                      choice))
+        name = f'after_{"with" if observed else "without"}_observer'
+        tried.append((*verification(work, plan, name), choice))
     _, result, choice = min(tried, key=lambda each: max(each[1]['rms']))
     work.arm.change(choice)
     old = work.folder.done['before']['rms']

@@ -287,7 +287,7 @@ def continue_track(m, p, time, q, qd):
     # accepted elsewhere than on its track
     off = any_of([above(absolute(x - old), _SLIPPED * d) for x, old, d in zip(q, track, slack)])
     moved = both(either(off, found), no(restarts))
-    return (when(undecided, m, after), pair, both(follows, no(pair.exchanged)), moved, jump)
+    return when(undecided, m, after), pair, both(follows, no(pair.exchanged)), moved, jump
 
 
 def exchanged_joints(q, before, slack):

@@ -15,13 +15,14 @@ from robodyn_ros.control.steps import modes
 
 MODES = {'INACTIVE': 'inactive', 'HOLD': 'hold', 'FLOAT': 'gravity_compensation',
          'TRACK': 'tracking', 'STOP': 'stopping', 'REACH': 'reaching',
-         'LINEAR': 'linear_feedback', 'CARRY': 'carrying'}
+         'LINEAR': 'linear_feedback', 'CARRY': 'carrying', 'PASSIVE': 'passive_stop'}
 # labels of the conditions of the tables
 CONDITIONS = {
     'requested(TO_TAKE_OVER)': 'activation', 'p.floats': 'mode gravity_compensation',
     'requested(TO_DEACTIVATE)': 'end of control', 'inactive': '', 'flags.fails': 'fault',
     'moving': '',
-    'flags.too_fast': 'overspeed',
+    'passive_still': '', 'passive': 'reset of the fault',
+    'unstable': 'overspeed, or fault of an arm that oscillated',
     'flags.resumes': 'states return after silence', 'requested(TO_REST)': 'hold, stop, cancel',
     'requested(TO_FLOAT)': 'float', 'flags.silent': 'silent for stale.hold',
     'flags.hit': 'collision', 'flags.hit_floats': 'reaction float', 'requested(TO_REACH)': 'pose',
@@ -41,8 +42,9 @@ WHERE = {
     'moving': ('TRACK', 'REACH', 'FLOAT', 'LINEAR'), 'stoppable': ('TRACK', 'REACH', 'LINEAR'),
     'reach': ('REACH',),
     'floating': ('FLOAT',), 'equal(m.mode, STOP)': ('STOP',),
+    'passive_still': ('PASSIVE',), 'passive': ('PASSIVE',),
     'carrying': ('CARRY',), 'flags.swings': ('CARRY',),
-    'flags.settled': ('HOLD', 'FLOAT'),
+    'flags.settled': ('HOLD', 'FLOAT', 'PASSIVE'),
     'flags.hit': ('HOLD', 'TRACK', 'STOP', 'REACH', 'LINEAR')}
 
 

@@ -16,7 +16,7 @@ THIS = 'test_control_compiled_law'
 
 def twice(arm, x):
     return {'gravity': arm.motion(x.q, x.qd, x.qdd_ref)[Term.GRAVITY], 'feedback': [
-        5.0 * (r - q) - 2.0 * v for r, q, v in zip(x.q_ref, x.q, x.qd)]}
+        0.5 * (r - q) - 0.1 * v for r, q, v in zip(x.q_ref, x.q, x.qd)]}
 
 
 def unbounded(arm, x):

@@ -34,7 +34,7 @@ def test_the_table_is_that_of_the_open_loop(row, margin):
 
 
 def swing(delay, frequency):
-    """Return the error of a pushed arm at first and in the end; states are late by cycles."""
+    """Return errors of a pushed arm at first and in the end, and what is noticed."""
     loop = arm(gains={'natural_frequency': frequency},
                settings=settings_of(activation_time=0.1, transition_time=0.0))
     states = deque(maxlen=delay + 1)
@@ -49,15 +49,15 @@ def swing(delay, frequency):
     loop.plant.push('link4', [0.0, 0.0, 20.0, 0.0, 0.0, 0.0])
     first = run(50)
     loop.plant.push('link4', None)
-    return first, run(2000)
+    return first, run(2000), loop.control.oscillations
 
 
 @pytest.mark.parametrize('column', [2, 3, 4])
-def test_the_arm_oscillates_above_the_values_of_the_table(column):
+def test_an_oscillation_above_the_values_of_the_table_is_noticed_and_ends(column):
     delay, limit = int(cells('delay T')[column]), cells('where it oscillates')[column]
     # a torque that is held for a cycle of 1 ms acts half of it later
     limit *= delay / (delay + 0.5)
-    first, last = swing(delay, 0.9 * limit)
-    assert last < 0.01 * first
-    first, last = swing(delay, 1.1 * limit)
-    assert last > first
+    first, last, noticed = swing(delay, 0.9 * limit)
+    assert last < 0.01 * first and not noticed
+    first, last, noticed = swing(delay, 1.3 * limit)
+    assert last < first and noticed

@@ -1,6 +1,7 @@
 """Texts of events: a template for each code, with all that an event shows."""
 
 import ast
+import math
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -42,6 +43,10 @@ EXPECTED = {
     'OUT_OF_REACH': ((0, 0.0123, 0.5, 0.0), 'the target pose of tool0 is out of reach: the '
                      'reference stops 12.3 mm and 28.6 degrees from it'),
     'NO_LINEAR_FEEDBACK': ((0, 0.0, 0.0, 0.0), 'no good message on ~/linear_feedback for 0.25 s'),
+    'OSCILLATES': ((1, 20.0 * math.pi, 0.0, 0.0),
+                   "joint 'joint2' oscillates at 10 Hz with 2 % of its natural frequency: the "
+                   'delay from its torque to its velocity is far larger than stamps show, its '
+                   'joint is elastic, or its velocity is wrong'),
     'OWN_LAW': ((0, 0.0, 0.0, 0.0), 'own law: its torque is not a finite number below 1e+09 N m'),
     'UNATTENDED': ((0, 0.0, 0.0, 0.0), 'stopped: the process of the controller does not react'),
     'NEVER': ((0, 0.0, 0.0, 0.052), SILENT + 'nothing received yet'),

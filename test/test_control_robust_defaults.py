@@ -3,10 +3,10 @@
 from types import SimpleNamespace
 
 from closed_loop import BENT, LAW_ALONE, Loop, MODEL
-from design import gains_with, settings_of, with_settings
+from design import gains_with, settings_of
 import numpy as np
 import pytest
-from robodyn_ros.control import ArmController, Settings, Term
+from robodyn_ros.control import ArmController, Term
 from robodyn_ros.control.gain_design import likely_rotors
 from robodyn_ros.control.steps import disturbance
 from robodyn_ros.control.steps.gains import Program
@@ -15,7 +15,9 @@ from robodyn_ros.model import RobotModel
 from robodyn_ros.trajectory import TrajectoryPoint
 from steps import filled
 
-BOTH = {'feedback_inertia': (), 'disturbance_observer': True}
+# where the loop is known to be prompt
+PROMPT = {'loop_delay': 0.0}
+BOTH = {'feedback_inertia': (), 'disturbance_observer': True, **PROMPT}
 # rotors, kg m^2, dry friction, N m, and viscous friction, N m s/rad, that URDFs lack
 JOINTS = {'armature': 0.05, 'coulomb': 0.4, 'viscous': 0.3}
 LIMIT = np.array(MODEL.effort_limit)
@@ -55,13 +57,13 @@ def mujoco_run(name, seed, settings, delay=1, rest=0.0):
 
 @pytest.mark.parametrize('name', ['panda', 'ur5'])
 def test_an_arm_with_rotors_friction_and_wrong_masses_is_tracked(name):
-    motion, rest = mujoco_run(name, 31, Settings(), rest=10.0)
+    motion, rest = mujoco_run(name, 31, settings_of(**PROMPT), rest=10.0)
     assert motion.max() < 0.01
     last = rest[-500:]
     assert np.abs(last).max() < 7e-3
     # MuJoCo's dry friction creeps
     assert np.ptp(last, axis=0).max() < 1e-3, 'no limit cycle'
-    without, alone = (mujoco_run(name, 31, with_settings(Settings(), **each))[0].max()
+    without, alone = (mujoco_run(name, 31, settings_of(**PROMPT, **each))[0].max()
                       for each in ({'disturbance_observer': False}, LAW_ALONE))
     assert without < 0.7 * alone and alone > 0.04
 

@@ -330,6 +330,7 @@ class ArmController:
     unstable_gains = _reported(Status.unstable_gains)
     missing_rotors = _reported(Status.missing_rotors)
     gains_not_borne = _reported(Status.gains_not_borne)
+    oscillations = _reported(Status.oscillations)
     feedback_inertia = _reported(Status.feedback_inertia)
     recovery = _reported(Status.recovery)
     states = _reported(Status.states)

@@ -79,7 +79,8 @@ def respond(robot, functions, table, flags, state, m, p):
     # feedback: gains and scale that are stable at the interval between torques
     m, p, used = feedback.limit(flags, m, p)
     wrench_torque = when(silent, wrench_torque, wrenches.torque(body, q, external.wrench))
-    m = replace(m, motion=motion, predicted=predicted, walls=around)
+    m = feedback.watch(robot, flags, replace(
+        m, motion=motion, predicted=predicted, walls=around), p)
 
     # law: external or built in; gravity compensation at the end of a shutdown
     ready = all_of([follows, used.grown, no(motion.fault.code), no(flags.resumes),

@@ -19,6 +19,7 @@ def write_initial_memory(m: SimpleNamespace, p: SimpleNamespace, design: Design,
         springs.value[:] = springs.target[:] = stiffness
         springs.energy[()] = design.settings.impedance.energy_tank
     m.schedule.fill(1.0)
+    m.oscillation.factor.fill(1.0)
     # the dynamics may have the loads of another controller
     m.loads.known[:] = m.loads.start[:] = p.loads.target[:] = np.concatenate(
         [model.gravity, np.ravel(model.payload_parameters)])

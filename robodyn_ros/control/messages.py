@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from types import SimpleNamespace
 
-from robodyn_ros.control.steps import acceptance, modes, plausibility, velocity_check
+from robodyn_ros.control.steps import (
+    acceptance, modes, oscillation, plausibility, velocity_check)
 from robodyn_ros.control.terms import ABSURD_TORQUE
 from robodyn_ros.model import RobotModel
 from robodyn_ros.safety import MAX_PLAUSIBLE_VALUE
@@ -65,6 +66,10 @@ TEMPLATES = {
         'check its encoder'),
     **{code: _SILENT + f'silent ({text})' for code, text in PROBLEMS.items()},
     modes.OWN_LAW: f'own law: its torque is not a finite number below {ABSURD_TORQUE:g} N m',
+    modes.OSCILLATES: (
+        "joint '{joint}' oscillates at {hertz:.3g} Hz with {least:.0f} % of its natural "
+        'frequency: the delay from its torque to its velocity is far larger than stamps show, '
+        'its joint is elastic, or its velocity is wrong'),
     modes.UNATTENDED: 'stopped: the process of the controller does not react',
     modes.NO_LINEAR_FEEDBACK: 'no good message on ~/linear_feedback for {timeout:g} s'}
 _SILENCES = {code for code, text in TEMPLATES.items() if text.startswith(_SILENT)}
@@ -148,6 +153,7 @@ class Messages:
             other=model.joint_names[int(value)] if event.code == acceptance.SWAPPED else '',
             speed=model.position_units[joint] + '/s', value=value, bound=bound,
             time=float(event.time), link=self._link,
+            hertz=value / math.tau, least=100.0 * oscillation.LEAST,
             millimetres=1e3 * value, degrees=math.degrees(bound), timeout=self.timeout,
             goal_time=self.goal_time, percent=100.0 * abs(value) / (bound or 1.0),
             unit_of_velocity=_scale(value),

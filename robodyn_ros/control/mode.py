@@ -19,6 +19,7 @@ class Mode(Enum):
     REACH = 'reaching'
     LINEAR_FEEDBACK = 'linear_feedback'
     CARRY = 'carrying'
+    PASSIVE = 'passive_stop'
 
 
 # by the parameter `mode`: codes of `steps.external_law`

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from types import SimpleNamespace
 from typing import cast
 
@@ -15,13 +16,13 @@ from robodyn_ros.control.messages import ABORTS
 from robodyn_ros.control.mode import EXTERNAL_LAWS, Mode
 from robodyn_ros.control.pose.task_report import TaskReport
 from robodyn_ros.control.steps import (
-    external_law, feedback_share, modes, shutdown, stable_gains)
+    external_law, feedback_share, modes, oscillation, shutdown, stable_gains)
 from robodyn_ros.control.steps.velocity_check import SMALL
 from robodyn_ros.control.trajectory_table import Paths
 from robodyn_ros.trajectory import ResultCode, Trajectory
 
 _MODES = (Mode.INACTIVE, Mode.HOLD, Mode.FLOAT, Mode.TRACK, Mode.STOP, Mode.REACH,
-          Mode.LINEAR_FEEDBACK, Mode.CARRY)  # in the order of `steps.modes`
+          Mode.LINEAR_FEEDBACK, Mode.CARRY, Mode.PASSIVE)  # in the order of `steps.modes`
 _NOTICED = 0.05  # reduction of gains that is reported
 
 
@@ -97,7 +98,7 @@ class Status:
     @property
     def at_rest(self) -> bool:
         """Whether no motion is commanded."""
-        return self.mode in (Mode.INACTIVE, Mode.HOLD, Mode.FLOAT, Mode.CARRY)
+        return self.mode in (Mode.INACTIVE, Mode.HOLD, Mode.FLOAT, Mode.CARRY, Mode.PASSIVE)
 
     @property
     def shutdown_over(self) -> bool:
@@ -182,6 +183,22 @@ class Status:
                   + [f'states up to {1e3 * late:.2g} ms late'] * (late > _NOTICED * interval))
         return (f'the natural frequency of the error is lowered to {100.0 * lowered:.0f} %: '
                 f'kd = {kd:.4g} 1/s is unstable with {" and ".join(causes)}')
+
+    @property
+    def oscillations(self) -> dict[str, tuple[float, str]]:
+        """Return by joint the part of its natural frequency that is left, and why, as text."""
+        m, gains = self._m.oscillation, self.arm.design.gains
+        found = {}
+        for j, name in enumerate(self.arm.model.joint_names):
+            part, frequency = float(m.factor[j]), float(m.frequency[j])
+            if part < 1.0:
+                late = oscillation.likely_delay(frequency, float(gains.kp[j]), float(gains.kd[j]))
+                found[name] = part, (
+                    f"joint '{name}' oscillated at {frequency / math.tau:.1f} Hz: its natural "
+                    f'frequency is lowered to {100.0 * part:.0f} % until the next activation. '
+                    f'Velocities are late by about {1e3 * late:.0f} ms, whatever their stamps '
+                    'say, or the joint is elastic, or much lighter than its model')
+        return found
 
     @property
     def missing_rotors(self) -> str:

@@ -30,7 +30,8 @@ _CONSTANTS = {
     'modes, in memory.motion.mode': {
         'INACTIVE': modes.INACTIVE, 'HOLD': modes.HOLD, 'FLOAT': modes.FLOAT,
         'TRACK': modes.TRACK, 'STOP': modes.STOP, 'REACH': modes.REACH,
-        'LINEAR': modes.LINEAR, 'CARRY': modes.CARRY},
+        'LINEAR': modes.LINEAR, 'CARRY': modes.CARRY,
+        'PASSIVE': modes.PASSIVE},
     'external laws, for program.external_law.choice': {
         'NO_EXTERNAL_LAW': external_law.NONE, 'LINEAR_FEEDBACK': external_law.LINEAR},
 }

@@ -64,6 +64,10 @@ class Settings:
         'computed_torque, as far as rate and delay of the torques allow. Empty: effort limit / '
         '500 rad/s^2, or what it accelerates to the velocity limit in 5 ms, less the usual '
         'inertia. 0: none.', 'kg m^2 or kg', 0.0, MAX_INERTIA, per_joint=True)
+    loop_delay: float = parameter(
+        0.015, 'Delay from a torque to the velocity it causes that no stamp shows, of driver, bus '
+        'and filters, which the feedback bears with the inertia of the model alone. Below about '
+        '0.005 feedback_inertia has an effect.', 's', 0.0, 0.1)
     float_damping: Numbers = parameter(
         (), 'Damping of the floating arm; empty: a joint alone loses its speed in about a second.',
         'N m s/rad', 0.0, MAX_DAMPING, per_joint=True)

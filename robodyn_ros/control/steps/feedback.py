@@ -1,12 +1,15 @@
-"""Feedback of a cycle: gains and scale that are stable at the interval between torques."""
+"""Feedback of a cycle: what is stable at the interval between torques, and what it does."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from types import SimpleNamespace
 
-from robodyn_ros.control.steps import feedback_share, laws, stable_gains
+from robodyn_ros.control.steps import (
+    feedback_share, laws, modes, oscillation, passive_stop, stable_gains)
+from robodyn_ros.control.steps.vectors import difference, scaled
 from robodyn_ros.dynamics.jit.flags import both, equal, no, when
+from robodyn_ros.dynamics.jit.flow import choose
 
 
 def limit(flags, m, p):
@@ -28,3 +31,16 @@ def limit(flags, m, p):
     undelayed = feedback_share.stable_share(share, *rates) * growth
     return replace(m, share=share), p, SimpleNamespace(
         scale=scale, undelayed=undelayed, grown=equal(growth, 1.0))
+
+
+def watch(robot, flags, m, p):
+    """Return the memory of oscillations, and of a passive stop, after a state."""
+    q, qd = m.predicted.q, m.predicted.qd
+    shaken = choose(flags.fresh, [lambda: m.oscillation, lambda: oscillation.update(
+        m.oscillation, difference(qd, m.motion.reference.qd), m.sent, robot.speeds,
+        scaled(passive_stop.INERTIA, p.gains.passive_damping), flags.now, m.share.usual)])
+    passive = equal(m.motion.mode, modes.PASSIVE)
+    resting = choose(passive, [lambda: m.passive, lambda: passive_stop.update(
+        m.passive, q, qd, robot.speeds, flags.dt)])
+    return replace(m, oscillation=shaken, passive=when(
+        passive, resting, replace(resting, slow=0.0)))

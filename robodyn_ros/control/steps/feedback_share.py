@@ -30,6 +30,7 @@ _LATE = 0.02     # s, and for at most this
 @block
 class Program:
     activation_time: float = scalar('s', 'Time in which feedback grows from zero.')
+    delay: float = scalar('s', 'Delay from torque to velocity that no stamp shows.')
 
 
 @block

@@ -70,7 +70,7 @@ def admissible_parts(M, inverse, stiffness, damping, ratio, fastest):
     return springs, dampers
 
 
-def reduced(body, m, row, q, gains, task, gap, lag):
+def reduced(body, m, row, q, gains, task, gap, lag, unseen):
     """
     Return the reduced gains, with those of the posture, and the memory.
 
@@ -90,6 +90,8 @@ def reduced(body, m, row, q, gains, task, gap, lag):
         Interval of the torques (s); 0: not known yet.
     lag : scalar
         Lateness of the states (s).
+    unseen : scalar
+        Delay from torque to velocity that no stamp shows (s); counts for computed torque.
 
     """
     zero, ones, n = zeros(q), [1.0 for _ in q], len(q)
@@ -104,7 +106,8 @@ def reduced(body, m, row, q, gains, task, gap, lag):
     damping = when(computed_torque, inertia, damping)
     adds = both(computed_torque, any_above(inertia, 0.0))
     reducible = either(laws.one_of(row, (*_DAMPING, 'cartesian_impedance')), adds)
-    fastest = when(computed_torque, _room(gains, gap + lag) / positive(gap + lag),
+    delayed = gap + lag + unseen
+    fastest = when(computed_torque, _room(gains, delayed) / positive(delayed),
                    DAMPED / positive(gap))
 
     def computed():

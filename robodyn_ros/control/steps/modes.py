@@ -20,7 +20,7 @@ from robodyn_ros.dynamics.jit.flags import (
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute
 
-INACTIVE, HOLD, FLOAT, TRACK, STOP, REACH, LINEAR, CARRY = map(float, range(8))
+INACTIVE, HOLD, FLOAT, TRACK, STOP, REACH, LINEAR, CARRY, PASSIVE = map(float, range(9))
 # action of a row on the reference
 (KEEP, RELEASE, RELEASE_AT_STATE, STOP_FROM_REFERENCE, STOP_FROM_STATE, FOLLOW, AIM) = map(
     float, range(7))
@@ -34,7 +34,7 @@ SUCCESSFUL, PATH_TOLERANCE_VIOLATED, GOAL_TOLERANCE_VIOLATED = 0.0, -4.0, -5.0
 
 (SILENT, AT_GOAL, OFF_PATH, OFF_PATH_SPEED, OFF_GOAL, OFF_GOAL_SPEED, INTERRUPTED, UNUSABLE,
  LAW_NOT_FINITE, TORQUE_NOT_FINITE, COLLIDED, AT_POSE, OUT_OF_REACH, NO_LINEAR_FEEDBACK,
- OWN_LAW, UNATTENDED) = map(float, range(1, 17))
+ OWN_LAW, UNATTENDED, OSCILLATES) = map(float, range(1, 18))
 REQUESTED = 1000.0  # first code of the texts of requests
 _FASTEST = 2.0      # times the velocity limit, above which a velocity is an outlier
 
@@ -89,7 +89,7 @@ class Memory:
 
 def no_reference(m):
     """Return whether the joints have no reference."""
-    return any_of([equal(m.mode, FLOAT), equal(m.mode, INACTIVE), equal(m.mode, CARRY)])
+    return any_of([equal(m.mode, each) for each in (FLOAT, INACTIVE, CARRY, PASSIVE)])
 
 
 def externally_driven(m):
@@ -123,6 +123,10 @@ def decide(m, p, flags):
     text, no_process = event(p.code), event(UNATTENDED)
     moving = moves(m, p)
     floating, carrying = equal(m.mode, FLOAT), equal(m.mode, CARRY)
+    passive = equal(m.mode, PASSIVE)
+    passive_still = all_of([passive, no(healthy), no(flags.settled)])
+    # the feedback may be the cause of the fault, and must not be the reaction
+    unstable = either(flags.too_fast, both(flags.fails, flags.lowered))
     stoppable = both(moving, no(floating))
     # one that continues the present trajectory begins at a time along it, see `update`
     continues = both(equal(m.mode, TRACK), equal(p.upcoming.after, m.path.number))
@@ -136,7 +140,9 @@ def decide(m, p, flags):
         (requested(TO_TAKE_OVER),                 STOP,     STOP_FROM_STATE,     NOTHING),
         (requested(TO_DEACTIVATE),                INACTIVE, RELEASE,             m.message),
         (inactive,                                INACTIVE, KEEP,                m.message),
-        (flags.too_fast,                          STOP,     STOP_FROM_STATE,     flags.failure),
+        (passive_still,                           PASSIVE,  KEEP,                m.message),
+        (both(passive, healthy),                  STOP,     STOP_FROM_STATE,     NOTHING),
+        (unstable,                                PASSIVE,  RELEASE_AT_STATE,    flags.failure),
         (both(flags.fails, moving),               STOP,     STOP_FROM_REFERENCE, flags.failure),
         (both(flags.resumes, floating),           FLOAT,    KEEP,                m.message),
         (both(flags.resumes, carrying),           CARRY,    KEEP,                m.message),
@@ -279,13 +285,16 @@ def update(body, reach, limit, table, m, p, now, dt, q, qd):
                                         p.time.scaling, dt)
         return replace(m, pose=pose, reference=Reference(*rows)), running
 
+    def passive():
+        return replace(m, reference=Reference(q, zeros(q), zeros(q), zeros(q))), running
+
     def driven():
         return replace(m, reference=Reference(q, qd, zeros(q), zeros(q))), running
 
-    # inactive, hold, float, track, stop, reach, linear feedback, carry
+    # inactive, hold, float, track, stop, reach, linear feedback, carry, passive stop
     nothing = (m, running)
     return choose(m.mode, [driven, lambda: nothing, driven, tracked, stopping, reaching,
-                           lambda: nothing, driven])
+                           lambda: nothing, driven, passive])
 
 
 def acknowledged(m, p):

@@ -8,7 +8,8 @@ from types import SimpleNamespace
 from robodyn_ros.control.state import BETWEEN, FROM_STATE, REQUESTS, SILENT
 from robodyn_ros.control.steps import (
     acceptance, collision, disturbance, external_law, feedback_share, law_state, learning, loads,
-    modes, observer, plausibility, predict, reflection, shutdown, transition, walls, wrenches)
+    modes, observer, oscillation, plausibility, predict, reflection, shutdown, transition, walls,
+    wrenches)
 from robodyn_ros.control.steps.body import Body
 from robodyn_ros.control.steps.vectors import element, magnitudes, zeros
 from robodyn_ros.dynamics.jit.flags import (
@@ -83,6 +84,8 @@ def take_over(robot, functions, requests, state, m, p):
         collision=collision.reset(m.collision, begins),
         disturbance=disturbance.restarted(m.disturbance, begins),
         share=feedback_share.restarted(share, begins),
+        oscillation=oscillation.restarted(oscillation.reset(
+            m.oscillation, requests.reset), begins),
         # no integral on joints without Ki
         integral=[when(both(flag(ki), no(restarts)), i, 0.0)
                   for ki, i in zip(p.gains.ki, m.integral)], springs=springs,
@@ -104,16 +107,21 @@ def judge(robot, state, m, p, requests, clock, stops, silence):
     invalid = both(measured, no(usable))
     # gravity compensation at the end of a shutdown continues with any measurement
     stops = both(stops, no(equal(m.motion.mode, modes.CARRY)))
+    shakes = m.oscillation
+    oscillates = both(shakes.failed, no(equal(m.motion.mode, modes.INACTIVE)))
     return SimpleNamespace(
         unattended=flag(state.unattended),
         now=now, clock=clock, due=due,
         dt=minimum(maximum(now - m.before, 0.0), robot.longest_pause),
         fresh=both(measured, usable), between=equal(state.kind, BETWEEN),
         silent=either(equal(state.kind, SILENT), invalid), resumes=requests.resumes,
+        lowered=oscillation.lowered(m.oscillation),
         too_fast=both(stops, equal(silence.code, plausibility.OVERSPEED)),
-        fails=any_of([requests.fault, invalid, stops]),
+        fails=any_of([requests.fault, invalid, stops, oscillates]),
         failure=when(requests.fault, modes.event(p.motion.fault_code), when(
-            invalid, unusable, silence)), silence=silence)
+            invalid, unusable, when(stops, silence, modes.Event(
+                modes.OSCILLATES, shakes.joint, element(shakes.frequency, shakes.joint), 0.0,
+                0.0)))), silence=silence)
 
 
 def end(requests, flags, state, m, p):
@@ -127,7 +135,8 @@ def end(requests, flags, state, m, p):
 
     def ending():
         mode = m.motion.mode
-        at_rest = either(equal(mode, modes.HOLD), equal(mode, modes.FLOAT))
+        at_rest = any_of([equal(mode, each) for each in (
+            modes.HOLD, modes.FLOAT, modes.PASSIVE)])
         moves = both(flags.fresh, any_above(magnitudes(state.qd), shutdown.STILL))
         at_gravity = equal(mode, modes.CARRY)
         after = shutdown.update(before, flags.dt, at_rest, at_gravity, moves,
@@ -170,7 +179,10 @@ def decide(robot, requests, flags, state, m, p):
         both(flags.silent, no(m.coasting)),
         flags.settled, flags.swings,
         both(equal(action, modes.STOP_FROM_REFERENCE), modes.externally_driven(before))])
-    cancelled = either(flags.hit, both(requests.resumes, no(modes.no_reference(before))))
+    # a passive stop does not continue the torque of an unstable loop
+    released = both(equal(after.mode, modes.PASSIVE), no(equal(before.mode, modes.PASSIVE)))
+    cancelled = any_of([flags.hit, released, both(
+        requests.resumes, no(modes.no_reference(before)))])
     blended = transition.begin(m.transition, p.transition, either(requests.switch, blends),
                                both(m.followed, no(blends)))
     ext_law = external_law.disabled(m.external_law, either(flags.fails, requests.disables_all),

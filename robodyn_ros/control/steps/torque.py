@@ -7,7 +7,8 @@ from types import SimpleNamespace
 
 from robodyn_ros.control.steps import (
     collision, disturbance, external_law, feedback_share, law_state, laws, learning, light_joints,
-    limits, loads, modes, observer, reflection, schedule, shutdown, transition, walls, wrenches)
+    limits, loads, modes, observer, oscillation, passive_stop, reflection, schedule,
+    shutdown, transition, walls, wrenches)
 from robodyn_ros.control.steps.vectors import added, difference, product, scaled, zeros
 from robodyn_ros.control.terms import compose, Term
 from robodyn_ros.dynamics.jit.flags import (
@@ -79,6 +80,7 @@ def built_in_law(functions, body, flags, follows, now, dt, q, qd, wrench_torque,
     """
     silent, reference = flags.silent, m.motion.reference
     floats = both(no(follows), no(silent))
+    passive = equal(m.motion.mode, modes.PASSIVE)
     reflected = when(floats, reflection.update(m.reflection, p.reflection, now, dt),
                      when(silent, m.reflection, reflection.cleared(m.reflection, p.reflection)))
     cartesian = both(follows, laws.one_of(p.law, laws.CARTESIAN))
@@ -95,7 +97,10 @@ def built_in_law(functions, body, flags, follows, now, dt, q, qd, wrench_torque,
             body, m.observer.q, m.observer.external, m.springs.value)])
     x = SimpleNamespace(
         q=q, qd=qd, q_ref=reference.q, qd_ref=reference.qd, qdd_ref=reference.qdd,
-        effort=when(floats, reflected.torque, reference.effort),
+        effort=choose(passive, [
+            lambda: when(floats, reflected.torque, reference.effort),
+            lambda: passive_stop.torque(body, m.passive, q, qd, p.gains, p.limits.effort,
+                                        oscillation.lowered(m.oscillation))]),
         external=when(floats, nothing, added(wrench_torque, target_torque)),
         integral=when(silent, nothing, m.integral),
         disturbance=when(both(compensates, no(released)), disturbance.torque(
@@ -104,11 +109,13 @@ def built_in_law(functions, body, flags, follows, now, dt, q, qd, wrench_torque,
     row = when(silent, laws.ROWS['computed_torque'], when(floats, 0.0, p.law))
     gains = schedule.scaled(body.robot.schedule, m.schedule,
                             replace(p.gains, stiffness=m.springs.value))
+    gains, task = oscillation.softened(gains, replace(
+        p.task, stiffness=m.task_springs.value), m.oscillation.factor)
+    gains = when(passive, passive_stop.gains(gains), gains)
     # without the estimated payload, whose inertia may be too large
     gains, task, light = light_joints.reduced(
-        replace(body, runtime=m.loads.known), m.light, row, q, gains, p.task,
-        m.share.gap + 2.0 * m.acceptance.plausibility.delay, m.share.lag)
-    task = replace(task, stiffness=m.task_springs.value)
+        replace(body, runtime=m.loads.known), m.light, row, q, gains, task,
+        m.share.gap + 2.0 * m.acceptance.plausibility.delay, m.share.lag, p.share.delay)
 
     def evaluate(x):
         return laws.evaluate(functions.laws, row, body, x, laws.coasting(gains, silent), task,
@@ -188,7 +195,9 @@ def brake(body, torque, q, qd, driven, free, m, p):
 
     driven: flag of an externally driven arm. free: flag of a cycle without brakes.
     """
-    decay = limits.brake_damping(m.share.gap, m.acceptance.plausibility.delay)
+    # a brake is feedback, too
+    decay = oscillation.least(m.oscillation.factor) * limits.brake_damping(m.share.gap, when(
+        equal(m.motion.mode, modes.PASSIVE), passive_stop.DELAY, m.acceptance.plausibility.delay))
     return choose(free, [
         lambda: walls.limit_outward(
             body, limits.brake(body, torque, q, qd, driven, m.walls, decay), q, qd, m.walls,

@@ -55,6 +55,7 @@ class ControllerReport:
         self._logged, self._collisions = '', 0
         self._reduced: set[str] = set()
         self._unstable: object = None  # gains that were logged as unstable
+        self._lowered: dict[str, float] = {}  # parts of natural frequencies that were logged
         self._recovers = False
         self._implausible: dict[str, str] = {}
         self._unmet: Trajectory | None = None
@@ -93,6 +94,7 @@ class ControllerReport:
                         'constraints.goal_time > 0 ends the motion')
         self._log_reduced_gains()
         self._log_unstable_gains()
+        self._log_oscillations()
         self._log_recovery()
 
     def _remedy(self) -> str:
@@ -122,6 +124,14 @@ class ControllerReport:
             self._node.get_logger().warning(
                 f'{reason}; lower natural_frequency or kp and kd, or let joint states come more '
                 'often and with less delay')
+
+    def _log_oscillations(self) -> None:
+        """Log each time that the feedback of a joint is lowered because it oscillated."""
+        found = self._controller.oscillations
+        for name, (part, text) in found.items():
+            if part < self._lowered.get(name, 1.0):
+                self._node.get_logger().warning(text)
+        self._lowered = {name: part for name, (part, _) in found.items()}
 
     def _log_recovery(self) -> None:
         """Log once that joints are beyond their limits, and that they are inside again."""
@@ -180,6 +190,8 @@ class ControllerReport:
             return DiagnosticStatus.WARN, recovery
         if estimated := controller.doubted_velocities:
             return DiagnosticStatus.WARN, f'velocity of {", ".join(estimated)} is estimated'
+        if shaken := controller.oscillations:
+            return DiagnosticStatus.WARN, next(iter(shaken.values()))[1]
         if unmet := self._unmet_goal():
             return DiagnosticStatus.WARN, unmet
         if self._other_commanders.problem:
@@ -205,6 +217,8 @@ class ControllerReport:
             'states refused': str(self._states.refused + self._cycle.refused),
             **self._cycle.summary(),
             'feedback (%)': f'{100.0 * controller.feedback_part * controller.frequency_part:.0f}',
+            'feedback lowered for oscillation': _percentages(
+                {name: 1.0 - part for name, (part, _) in controller.oscillations.items()}),
             'feedback reduced at most': _percentages(controller.gains_not_borne),
             'feedback inertia': ', '.join(f"'{name}' {value:.2g}" for name, value in
                                           controller.feedback_inertia.items()),

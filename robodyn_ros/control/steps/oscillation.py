@@ -1,0 +1,208 @@
+"""
+Watch over the feedback: a joint that oscillates because of it.
+
+A loop with a delay that no stamp shows, an elastic joint, or an inertia that the model does not
+have is unstable above a certain natural frequency; the error of its velocity then alternates, and
+its half waves grow. A few of them lower the natural frequency of the joint, at the same damping
+ratio, long before it exceeds its velocity limit; a joint that still oscillates with the least
+feedback is a fault. What counts must be regular, as noise is not; and the torque must have been
+able to cause it, in the joint with its lightest inertia: that of noise of a higher frequency, of a
+hand or a contact is too small. Those do not grow from one half wave to the next, either.
+
+With a delay T the loop kd s + kp oscillates where atan(w kd / kp) = w T.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from functools import reduce
+import math
+from types import SimpleNamespace
+
+from robodyn_ros.control.blocks import block, joints, scalar
+from robodyn_ros.control.steps.vectors import largest, positive, product, scaled, zeros
+from robodyn_ros.dynamics.jit.flags import (
+    above, all_of, any_of, at_least, below, both, either, flag, no, when)
+from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
+
+LEAST = 0.02       # of the natural frequency; a joint that still oscillates is a fault
+_LOWER = 0.25       # of the natural frequency, at each alarm
+_MEAN = 0.1        # s, time constant of motion that is no oscillation
+_SHORTEST = 2e-3   # s of a half wave: shorter ones are noise
+_PERIODS = 2.5     # of the states, that a half wave lasts at least
+_FAST, _LONGEST = 0.05, 0.13  # s of a half wave that alternates quickly, and of the longest one
+_REGULAR = 0.34    # of a half wave, by which the next may differ; or by one period of the states
+_CAUSED = 0.1      # of the torque for this motion of the lightest inertia, that alternates with it
+_GROWTH = 1.15     # from one half wave to the next,
+_GROWN = 2.0       # so many times, then once more,
+_HUGE = 0.1        # of the velocity limit; once more for slow half waves, and for smaller ones
+_MANY = 6.0        # fast half waves in a row, that together
+_TWICE = 2.0       # have grown by this,
+_REMAINS = 1.2     # or by this, and are larger
+_LARGE = 0.05      # than this part of the velocity limit
+_BREAK = 2.0       # of them are forgotten for another one in between
+_SMOOTH = 0.3      # weight of a half wave in the mean of them
+_SMALL = 0.01      # of the velocity limit, below which no half wave counts
+_TURN = 0.3        # of its peak, beyond which a half wave of the other side begins
+_WAIT = 3.0        # half waves after an alarm, before the next lowers the feedback further
+
+
+@block
+class Memory:
+    mean: list = joints('rad/s', 'Error of the velocity without its oscillation.')
+    torque: list = joints('N m', 'Torque without its oscillation.')
+    side: list = joints('', 'Sign of the half wave; 0: none yet.')
+    elapsed: list = joints('s', 'Time since it began.')
+    peak: list = joints('rad/s', 'Its largest value.')
+    effort: list = joints('N m', 'Largest oscillation of the torque meanwhile.')
+    last: list = joints('rad/s', 'Largest value of the half wave before.')
+    last_effort: list = joints('N m', 'Largest oscillation of the torque in it.')
+    half: list = joints('s', 'Its duration.')
+    grown: list = joints('', 'Half waves in a row that were larger than the one before.')
+    count: list = joints('', 'Fast half waves in a row.')
+    level: list = joints('rad/s', 'Mean of their largest values.')
+    base: list = joints('rad/s', 'Least mean of them.')
+    waited: list = joints('s', 'Time since the feedback was lowered.')
+    factor: list = joints('', 'Part of the natural frequency of a joint.')
+    frequency: list = joints('rad/s', 'Frequency of the oscillation for which it was lowered.')
+    time: float = scalar('s', 'Time of the law at the last state.')
+    failed: float = scalar('', 'Flag: a joint oscillates with the least feedback.')
+    joint: float = scalar('', 'That joint.')
+
+
+_ROWS = [each.name for each in fields(Memory)][:-3]
+
+
+def restarted(m, flag_):
+    """Return the memory of an arm that is taken over, where a flag holds."""
+    nothing = {name: zeros(m.factor) for name in _ROWS}
+    empty = Memory(**{**nothing, 'factor': [1.0 for _ in m.factor]}, time=m.time, failed=0.0,
+                   joint=0.0)
+    return when(flag_, empty, m)
+
+
+def reset(m, flag_):
+    """Return the memory after a reset of faults, where a flag holds; the feedback stays low."""
+    return replace(m, failed=when(flag_, 0.0, m.failed))
+
+
+def lowered(m):
+    """Return whether the feedback of a joint is lowered."""
+    return any_of([below(f, 1.0) for f in m.factor])
+
+
+def update(m, error, torque, speeds, inertia, now, interval):
+    """
+    Return the memory after a state.
+
+    All joints that take part in an oscillation are lowered together: in a mode of the arm it is
+    not always the joint with the unstable loop that moves most.
+
+    Parameters
+    ----------
+    m : Memory
+        Memory of this step.
+    error : list of scalar
+        Velocity less that of the reference, rad/s or m/s.
+    torque : list of scalar
+        Torque that was sent last, N m or N.
+    speeds : list of scalar
+        Velocity limits, or usual values.
+    inertia : list of scalar
+        Lightest inertia of the joints, kg m^2 or kg.
+    now : scalar
+        Time of the law, s.
+    interval : scalar
+        Usual interval of the torques, s.
+
+    """
+    dt = minimum(maximum(now - m.time, 0.0), _LONGEST)
+    old = [SimpleNamespace(**dict(zip(_ROWS, each)))
+           for each in zip(*(getattr(m, name) for name in _ROWS))]
+    rows = [_half_wave(x, dt, interval, *each)
+            for x, *each in zip(old, error, torque, speeds, inertia)]
+    period = reduce(maximum, [when(x.alarm, x.half, 0.0) for x in rows])
+    fails = []
+    for x in rows:
+        lowers = all_of([above(period, 0.0), x.takes_part, above(x.waited, _WAIT * period)])
+        fails.append(both(lowers, no(above(x.factor, LEAST))))
+        x.factor = when(lowers, maximum(_LOWER * x.factor, LEAST), x.factor)
+        x.frequency = when(lowers, math.pi / positive(period), x.frequency)
+        x.grown, x.count, x.waited = (when(lowers, 0.0, each)
+                                      for each in (x.grown, x.count, x.waited))
+    return Memory(
+        **{name: [getattr(x, name) for x in rows] for name in _ROWS}, time=now,
+        failed=either(m.failed, any_of(fails)),
+        joint=when(both(any_of(fails), no(m.failed)), largest(fails), m.joint))
+
+
+def _half_wave(x, dt, interval, error, torque, speed, inertia):
+    """Return the memory of a joint after a state, with the flags `alarm` and `takes_part`."""
+    mean, usual = (old + (new - old) * minimum(dt / _MEAN, 1.0)
+                   for old, new in ((x.mean, error), (x.torque, torque)))
+    size, elapsed = absolute(error - mean), x.elapsed + dt
+    turns = above((mean - error) * x.side, _TURN * x.peak)
+    peak = when(turns, x.peak, maximum(x.peak, size))
+    effort = maximum(x.effort, absolute(torque - usual))
+    # the half wave that ends, or is under way
+    quick = below(elapsed, _FAST)
+    caused = at_least(maximum(effort, x.last_effort) * maximum(elapsed, x.half),
+                      _CAUSED * math.pi * inertia * peak)
+    lasts = both(above(elapsed, maximum(_SHORTEST, _PERIODS * maximum(interval, dt))),
+                 below(elapsed, _LONGEST))
+    counts = all_of([lasts, caused, above(peak, _SMALL * speed)])
+    regular = at_least(_REGULAR * x.half, absolute(elapsed - x.half))
+    grows = both(counts, above(peak, _GROWTH * x.last))
+    series = all_of([counts, quick, regular])
+    level = when(flag(x.count), x.level + _SMOOTH * (peak - x.level), peak)
+    base = when(flag(x.count), minimum(x.base, level), peak)
+    needed = when(both(quick, above(peak, _HUGE * speed)), _GROWN, _GROWN + 1.0)
+    grown = all_of([grows, at_least(x.grown, needed),
+                    at_least((1.0 + _REGULAR) * x.half, elapsed)])
+    enough = minimum(_TWICE * base, maximum(_LARGE * speed, _REMAINS * base))
+    alarm = either(grown, all_of([
+        turns, series, at_least(x.count, _MANY - 1.0), above(level, enough)]))
+    begins = either(turns, no(flag(absolute(x.side))))
+    return SimpleNamespace(
+        mean=mean, torque=usual,
+        side=when(begins, when(above(error, mean), 1.0, -1.0), x.side),
+        elapsed=when(begins, 0.0, elapsed), peak=when(begins, size, peak),
+        effort=when(begins, absolute(torque - usual), effort),
+        last=when(turns, peak, x.last), last_effort=when(turns, effort, x.last_effort),
+        half=when(turns, elapsed, x.half),
+        grown=when(turns, when(grows, when(either(regular, no(flag(x.grown))), x.grown, 0.0) + 1.0,
+                               0.0), x.grown),
+        count=when(turns, when(series, x.count + 1.0, maximum(x.count - _BREAK, 0.0)), x.count),
+        level=when(turns, level, x.level), base=when(turns, base, x.base),
+        waited=x.waited + dt, factor=x.factor, frequency=x.frequency, alarm=alarm,
+        takes_part=either(alarm, both(caused, above(maximum(peak, x.last), _SMALL * speed))))
+
+
+def least(factor):
+    """Return the least factor of a natural frequency."""
+    return reduce(minimum, factor, 1.0)
+
+
+def softened(gains, task, factor):
+    """
+    Return gains and those of Cartesian laws at lower natural frequencies, the same damping ratio.
+
+    factor: of the natural frequency of each joint; Cartesian laws have the least of them.
+    """
+    smallest = least(factor)
+    square = product(factor, factor)
+    gains = replace(
+        gains, ki=product(gains.ki, product(factor, square)),
+        **{name: product(getattr(gains, name), square) for name in ('kp', 'pd_kp', 'stiffness')},
+        **{name: product(getattr(gains, name), factor) for name in (
+            'kd', 'pd_kd', 'joint_damping', 'sliding', 'sliding_damping')})
+    springs = ('stiffness', 'kp', 'posture_kp', 'posture_stiffness')
+    dampers = ('damping', 'kd', 'posture_kd', 'posture_damping')
+    return gains, replace(
+        task, **{name: scaled(smallest * smallest, getattr(task, name)) for name in springs},
+        **{name: scaled(smallest, getattr(task, name)) for name in dampers})
+
+
+def likely_delay(frequency, kp, kd):
+    """Return the delay in s with which a loop of these gains oscillates at a frequency, rad/s."""
+    return math.atan2(frequency * kd, kp) / frequency if frequency else 0.0

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from robodyn_ros.control import Mode
 from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.exceptions import StateError
 from robodyn_ros.trajectory import ResultCode
 
 DRIFT = 5e-3  # rad
@@ -97,7 +98,7 @@ def test_a_stop_at_speed_is_within_limits_and_stays_where_it_ends(cause, frictio
 
 
 @pytest.mark.parametrize('speed', [5.0, -50.0, 1e5])
-@pytest.mark.parametrize('found', ['resumed', 'activated', 'released'])
+@pytest.mark.parametrize('found', ['resumed', 'released'])
 def test_an_outlier_of_a_measured_velocity_leads_the_arm_nowhere(found, speed):
     """A driver that is started anew may divide by no time at all in its first velocity."""
     loop = arm()
@@ -110,12 +111,35 @@ def test_an_outlier_of_a_measured_velocity_leads_the_arm_nowhere(found, speed):
     if found == 'released':
         loop.send(loop.control.update(loop.now, loop.plant.q, qd)[0])
         loop.control.hold()
-    elif found == 'resumed':
-        loop.control.resume(loop.now, loop.plant.q, qd)
     else:
-        loop.control.activate(loop.now, loop.plant.q, qd)
+        loop.control.resume(loop.now, loop.plant.q, qd)
     begin = len(loop.log)
     loop.run(1.0)
     assert loop.control.mode is Mode.HOLD
     # the brake of a joint that floats acts on the outlier, and fades
     assert np.abs(loop.q[begin:] - place).max() < (0.3 if found == 'released' else 0.02)
+
+
+@pytest.mark.parametrize('speed', [1.9, -50.0])
+def test_an_arm_that_is_too_fast_is_not_taken_over(speed):
+    loop = arm()
+    qd = loop.plant.qd.copy()
+    qd[0] = speed
+    with pytest.raises(StateError, match=f"refused: joint 'joint1' moves at {speed:g} .* 1.8"):
+        loop.control.activate(loop.now, loop.plant.q, qd)
+    qd[0] = 1.7
+    loop.control.activate(loop.now, loop.plant.q, qd)
+
+
+def test_a_fault_is_not_reset_while_the_arm_is_too_fast():
+    loop = arm()
+    loop.run(0.5)
+    loop.control.fail('a fault')
+    loop.plant.qd[1] = 2.0
+    loop.send(loop.control.update(loop.now, loop.plant.q, loop.plant.qd)[0])
+    with pytest.raises(StateError, match="fault is refused: joint 'joint2' moves at 2 .* 1.8"):
+        loop.control.reset_fault()
+    assert loop.control.fault == 'a fault'
+    loop.run(1.0)
+    loop.control.reset_fault()
+    assert not loop.control.fault

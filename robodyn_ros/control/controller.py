@@ -31,6 +31,7 @@ from robodyn_ros.control.messages import Messages
 from robodyn_ros.control.motions import Motions, StartState
 from robodyn_ros.control.path_speed import PathSpeed
 from robodyn_ros.control.program_writer import write_constants, write_gains
+from robodyn_ros.control.readiness import require_slow_for_reset
 from robodyn_ros.control.requests import Requests
 from robodyn_ros.control.setting_changes import SettingChanges
 from robodyn_ros.control.settings import Settings
@@ -260,11 +261,13 @@ class ArmController:
         Raises
         ------
         StateError
-            A collision is not over.
+            A collision is not over, or a joint moves too fast.
 
         """
         if self.fault and self.observation.collision_text:
             raise StateError(f'the cause is still there: {self.observation.collision_text}')
+        if self.fault:
+            require_slow_for_reset(self.status)
         self._requests.reset_fault()
 
     # --- settings ---------------------------------------------------------------------------

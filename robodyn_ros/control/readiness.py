@@ -12,12 +12,52 @@ from robodyn_ros.control.motor_capacity import overload
 from robodyn_ros.control.status import Status
 from robodyn_ros.control.steps.velocity_check import CONTRADICTED, SMALL, WRONG
 from robodyn_ros.exceptions import StateError
+from robodyn_ros.model.per_joint import speeds
+
+
+_SLOW = 0.5  # of the velocity limit, above which a passive stop is not ended
+
+
+def require_slow(status: Status, qd: np.ndarray, part: float, what: str) -> None:
+    """
+    Raise `StateError` if a joint is too fast for a request.
+
+    Parameters
+    ----------
+    status : Status
+        Status of the controller.
+    qd : (nv,)
+        Velocities, in rad/s or m/s.
+    part : float
+        Part of the velocity limit that is permitted.
+    what : str
+        The request.
+
+    """
+    model = status.arm.model
+    most = part * speeds(model)
+    j = int(np.argmax(np.abs(qd) / most))
+    if abs(qd[j]) > most[j]:
+        raise StateError(
+            f"{what} is refused: joint '{model.joint_names[j]}' moves at {qd[j]:.3g} "
+            f'{model.position_units[j]}/s, above {most[j]:.3g}; wait until the arm is slow, or '
+            'stop it with its emergency stop', joint=model.joint_names[j], value=float(qd[j]))
+
+
+def require_slow_for_reset(status: Status) -> None:
+    """Raise `StateError` if a joint is too fast for the reset of a fault."""
+    most = _SLOW if status.mode is Mode.PASSIVE else status.arm.design.settings.overspeed
+    if status.mode is not Mode.INACTIVE and np.isfinite(most):
+        require_slow(status, status.arm.memory.qd, most, 'the reset of the fault')
 
 
 def check_activation(status: Status, q: np.ndarray, qd: np.ndarray) -> None:
     """Raise `StateError` if control cannot be activated in this state."""
     arm = status.arm
     check_state(arm.model, q, qd, arm.design.settings.position_limits)
+    most = arm.design.settings.overspeed
+    if np.isfinite(most):
+        require_slow(status, np.asarray(qd, dtype=float), most, 'activation')
     problem = overload(arm, arm.gravity_torque(q), arm.bounds)
     if problem:
         raise StateError(f'{problem}; move the arm to a pose with less gravity torque, or '

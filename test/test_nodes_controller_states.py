@@ -14,7 +14,9 @@ pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 from controller_node import (  # noqa: E402
     ACTIVE, logged, NODE, PATIENT, send, trajectory, wait_for_goal)
 from fake_arm import fake_controller, FakeArm, GRAVITY, START  # noqa: E402
+from robodyn_ros.nodes.conversions import set_stamp  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
+from std_msgs.msg import Header  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
 
@@ -29,6 +31,13 @@ def faulty(probe):
         probe.until(lambda: ACTIVE in process.output, 'activity')
         yield arm, process
         assert 'Traceback' not in process.output
+
+
+def header_now():
+    """Return a header with the present time."""
+    header = Header()
+    set_stamp(header.stamp, time.time_ns())
+    return header
 
 
 def shuffled(message):
@@ -161,3 +170,41 @@ def test_a_controller_that_was_frozen_itself_does_not_pull(probe, faulty):
     probe.until(lambda: any(logged(process, words, since) for words in (
         'the motion is given up after a pause', 'joint states: no good data',
         'stopped: the process of the controller does not react')), 'the reason')
+
+
+@pytest.mark.parametrize('loop', ['native', 'python'])
+def test_a_second_publisher_of_states_does_not_move_the_arm(probe, loop):
+    """Protects from a forgotten joint_state_publisher: zeros under fresh stamps, 200 times/s."""
+    space = f'second_{loop}'
+    with FakeArm(probe, f'{space}/') as arm, fake_controller(
+            space, loop=loop, **PATIENT) as process:
+        probe.until(lambda: ACTIVE in process.output, 'activity')
+        probe.spin_for(1.0)
+        place, since = arm.q, len(process.lines)
+        publisher = probe.publisher(JointState, f'{space}/joint_states')
+        timer = probe.node.create_timer(0.005, lambda: publisher.publish(JointState(
+            header=header_now(), name=['shoulder', 'elbow'], position=[0.0, 0.0],
+            velocity=[0.0, 0.0])))
+        top = 0.0
+        end = time.monotonic() + 2.0
+        while time.monotonic() < end:
+            probe.spin()
+            top = max(top, np.abs(arm.plant.qd).max())
+        probe.node.destroy_timer(timer)
+        probe.node.destroy_publisher(publisher)
+        assert top < 0.05 and np.abs(arm.q - place).max() < 5e-3
+        assert not logged(process, 'fault', since)
+        assert logged(process, 'only since activation: they are not used', since)
+
+
+def test_an_arm_that_two_publishers_report_is_not_taken_over(probe):
+    space = 'twice'
+    with FakeArm(probe, f'{space}/') as arm, fake_controller(space, **PATIENT) as process:
+        other = probe.publisher(JointState, f'{space}/joint_states')
+        report, arm.report = arm.report, lambda message: other.publish(message) or [message]
+        probe.until(lambda: "joint 'shoulder' is reported by several publishers" in process.output,
+                    'refusal')
+        assert ACTIVE not in process.output
+        arm.report = report
+        probe.until(lambda: ACTIVE in process.output, 'activity')
+        probe.node.destroy_publisher(other)

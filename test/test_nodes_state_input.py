@@ -21,6 +21,8 @@ NAMES = MODEL.joint_names
 class Queue:
     """A subscription with these messages, and the input that takes them."""
 
+    source, foreign, bound = b'', b'', frozenset()
+
     def __init__(self, lockstep=False):
         self.topic, self.problem, self.refused = 'joint_states', '', 0
         self.messages, self._decoder = [], JointStateDecoder()

@@ -394,3 +394,36 @@ def test_a_guard_that_was_held_up_receives_before_it_reports_that_it_commands():
     guard.heartbeat_received(Phase.ACTIVE)
     assert guard.update(now + 0.01, True) is GuardState.ARMED
     assert not guard.observing
+
+
+@pytest.mark.parametrize('phase', [Phase.STANDBY, Phase.ACTIVE, Phase.ASKING])
+def test_another_controller_neither_disarms_the_guard_nor_keeps_it_from_taking_over(watch, phase):
+    """Protects from a forgotten second controller, whose standby would disarm the guard."""
+    guard = watch.guard
+    for _ in range(20):
+        guard.heartbeat_received(Phase.ACTIVE, b'own')
+        guard.heartbeat_received(phase, b'other')
+        watch.run(LOOK)
+    assert guard.state is ARMED and guard.foreign == b'other'
+    for _ in range(10):  # the own one has died
+        guard.heartbeat_received(phase, b'other')
+        watch.run(LOOK)
+    assert guard.state is COMMANDING and guard.takeovers == 1
+    # a new controller may have the arm after a reset
+    for _ in range(5):
+        guard.heartbeat_received(Phase.STANDBY, b'other')
+        watch.run(LOOK)
+    guard.reset(watch.now)
+    guard.heartbeat_received(Phase.ACTIVE, b'other')
+    assert watch.run(LOOK) is ARMED
+
+
+def test_a_guard_that_was_held_up_does_not_yield_to_another_controller(watch):
+    guard = watch.guard
+    guard.heartbeat_received(Phase.ACTIVE, b'own')
+    assert watch.run(2 * TIMEOUT) is COMMANDING
+    watch.now += 1.0
+    guard.update(watch.now, True)
+    assert guard.observing
+    guard.heartbeat_received(Phase.ACTIVE, b'other')
+    assert watch.run(LOOK) is COMMANDING

@@ -8,7 +8,7 @@ itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from rclpy.callback_groups import CallbackGroup
@@ -17,9 +17,10 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
 
-from robodyn_ros.exceptions import ArgumentError
+from robodyn_ros.exceptions import ArgumentError, printable
 
 WaitSet = rclpy_implementation.WaitSet
+_GID = 16  # bytes of the number of a publisher
 
 
 class PolledGroup(CallbackGroup):
@@ -63,6 +64,12 @@ class PolledSubscription:
         Number of dropped messages.
     problem : str
         Reason why the last message was dropped; empty if it was not.
+    source : bytes
+        Publisher of the last message, its GID.
+    bound : frozenset of bytes
+        Publishers whose messages are taken; empty: all.
+    foreign : bytes
+        Publisher of the last message of another one, which was dropped; empty: none was.
 
     """
 
@@ -77,6 +84,8 @@ class PolledSubscription:
         self._type, self._depth = message, qos.depth
         self.topic: str = self._subscription.topic_name
         self.refused, self.problem = 0, ''
+        self.source, self.foreign = b'', b''
+        self.bound: frozenset[bytes] = frozenset()
 
     @property
     def subscription(self) -> Subscription:
@@ -85,16 +94,28 @@ class PolledSubscription:
 
     def take(self) -> Any | None:
         """Return the oldest waiting message, or None, at once."""
-        taken = self._handle.take_message(self._type, self._decode is not None)
+        taken = self._take()
         if taken is None or self._decode is None:
-            return None if taken is None else taken[0]
+            return taken
         try:
-            sample, self.problem = self._decode(taken[0]), ''
+            sample, self.problem = self._decode(taken), ''
         except ArgumentError as error:
             self.refused += 1
             self.problem = str(error)
             return None
         return sample
+
+    def _take(self) -> Any | None:
+        """Return the oldest waiting message of a publisher that is bound, or None."""
+        for _ in range(self._depth):
+            taken = self._handle.take_message(self._type, self._decode is not None)
+            if taken is None:
+                return None
+            self.source = publisher_of(taken[1])
+            if not self.bound or self.source in self.bound:
+                return taken[0]
+            self.foreign = self.source
+        return None
 
     def waiting(self) -> Iterator[Any]:
         """
@@ -124,6 +145,18 @@ class PolledSubscription:
     def destroy(self) -> None:
         """Unsubscribe."""
         self._node.destroy_subscription(self._subscription)
+
+
+def publisher_of(info: Any) -> bytes:
+    """Return the GID of the publisher of a message that was taken; empty if it is not known."""
+    return bytes((info.get('publisher_gid') or {}).get('data') or b'')
+
+
+def publisher_names(node: Node, topic: str, sources: Iterable[bytes]) -> str:
+    """Return the names of the nodes with publishers of these GIDs, as text."""
+    names = {bytes(each.endpoint_gid)[:_GID]: f'{each.node_namespace.rstrip("/")}/{each.node_name}'
+             for each in node.get_publishers_info_by_topic(topic)}
+    return ', '.join(printable(names.get(each[:_GID], 'a node that is gone')) for each in sources)
 
 
 def _never(_message) -> None:

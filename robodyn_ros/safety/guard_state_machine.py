@@ -63,6 +63,10 @@ class Guard:
         Number of takeovers.
     refusal : str
         Reason why the guard must not be armed, empty if it may; set by the caller.
+    source : bytes
+        Controller whose heartbeats count; others are ignored while it commands, or is alive.
+    foreign : bytes
+        Controller whose last heartbeat was ignored; empty: none was.
 
     """
 
@@ -71,6 +75,7 @@ class Guard:
         self.state, self.reason = GuardState.WATCHING, 'no heartbeat yet'
         self.takeovers, self.refusal = 0, ''
         self._silence, self._phase = math.inf, Phase.STANDBY
+        self.source, self.foreign, self._armed = b'', b'', b''
         self._updated = self._until = self._observe_until = -math.inf
 
     @property
@@ -98,8 +103,19 @@ class Guard:
         """Whether the controller is alive."""
         return self._silence < self.timeout
 
-    def heartbeat_received(self, phase: Phase) -> None:
-        """Record a heartbeat and its phase."""
+    def heartbeat_received(self, phase: Phase, source: bytes = b'') -> None:
+        """
+        Record a heartbeat, its phase and its publisher.
+
+        A controller that waits, or was forgotten, must neither disarm the guard of another one
+        nor keep it from taking over.
+        """
+        if source != self.source:
+            begins = phase is not Phase.STANDBY and self._phase is Phase.STANDBY
+            if self.state is GuardState.ARMED or self.controller_alive and not begins:
+                self.foreign = source
+                return
+            self.source = source
         self._silence, self._phase = 0.0, phase
 
     def update(self, now: float, able: bool) -> GuardState:
@@ -124,7 +140,7 @@ class Guard:
             self._stay_armed()
         elif self.state is GuardState.COMMANDING:
             if (now < self._observe_until and self._phase is Phase.ACTIVE
-                    and self.controller_alive):
+                    and self.controller_alive and self.source == self._armed):
                 self._go(GuardState.ARMED, 'the controller commanded while the guard was held up')
         elif self.state is GuardState.YIELDING:
             self._give_back(now)
@@ -165,6 +181,7 @@ class Guard:
         elif not able:
             self._go(watching, 'the state of the arm is not known')
         else:
+            self._armed = self.source
             self._go(GuardState.ARMED, 'the controller commands')
 
     def _stay_armed(self) -> None:
@@ -175,6 +192,7 @@ class Guard:
 
     def _give_back(self, now: float) -> None:
         if self.controller_alive and self._phase is Phase.ACTIVE:
+            self._armed = self.source
             self._go(GuardState.ARMED, 'the controller commands again')
         elif not self.controller_alive:
             self._take_over('after the reset the heartbeat fell silent again')

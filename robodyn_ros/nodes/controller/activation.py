@@ -14,6 +14,7 @@ from robodyn_ros.nodes.controller.control_loop import ControlLoop
 from robodyn_ros.nodes.controller.guard_link import GuardLink
 from robodyn_ros.nodes.controller.other_commanders import OtherCommanders
 from robodyn_ros.nodes.controller.state_input import StateInput
+from robodyn_ros.nodes.polling import publisher_names
 from robodyn_ros.safety import Freshness
 
 _REPEAT = 2.0    # s between two log lines of the same reason
@@ -97,6 +98,15 @@ class Activation:
         other_commanders = self._other_commanders.refusal()
         if other_commanders:
             raise StateError(other_commanders)
+        publishers = self._node.count_publishers(states.topic)
+        if not states.heard(publishers):
+            raise StateError(f'not all of {publishers} publishers on {states.topic} have been '
+                             'heard yet')
+        joint, several = states.shared_joint()
+        if joint:
+            names = publisher_names(self._node, states.topic, several)
+            raise StateError(f"joint '{joint}' is reported by several publishers on "
+                             f'{states.topic}: {names}; stop all but one')
         return controller.check_effort(states.q, states.qd, states.effort,
                                        self._driver_compensates_gravity)
 

@@ -90,6 +90,7 @@ class ControlLoop:
         now = clock.now()
         controller.activate(clock.law_time(now), states.q, states.qd, now)
         self._guard.resume_from_guard(controller)
+        states.bind()
         self.statistics.restart()
         self.active, self.coasting, self._commands = True, False, False
         self._due = math.inf
@@ -212,6 +213,7 @@ class ControlLoop:
         """Stop answering states, and report that in the heartbeat."""
         self.stop_native()
         self.active = self._commands = False
+        self._states.release()
         self._guard.send_heartbeat(False)
 
     def _update_permission(self) -> bool:

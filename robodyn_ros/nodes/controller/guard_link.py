@@ -97,6 +97,11 @@ class GuardLink:
             return 'silent'
         return 'none' if deference.guard_state is None else deference.guard_state.value
 
+    @property
+    def source(self) -> bytes:
+        """Return the publisher of the guard's state; empty: there is none yet."""
+        return next(iter(self._states.bound), b'')
+
     def may_command(self) -> bool:
         """Return whether the controller may command; to be called every cycle."""
         now = time.monotonic()
@@ -147,8 +152,12 @@ class GuardLink:
         self._log_changes()
 
     def _poll(self, now: float) -> None:
+        if self.deference.silent:  # another one may guard from now on
+            self._states.bound = frozenset()
         message = self._states.take()
         if message is not None and message.frame_id in _STATES:
+            gone = message.frame_id == GuardState.GONE.value
+            self._states.bound = frozenset() if gone else frozenset([self._states.source])
             self.deference.receive(now, _STATES[message.frame_id], nanoseconds(message.stamp))
         self._subscribe_commands()
 

@@ -85,6 +85,9 @@ class NativeControl:
         """Start the loop; return why it cannot run, empty if it runs."""
         self._rows.statistics, self._lost = statistics, False
         heartbeat = self._guard.heartbeat
+        sources = self._states.bound
+        self._loop.bind('state_source', *sources if len(sources) == 1 else [b''])
+        self._loop.bind('guard_source', self._guard.source)
         problem = next(filter(None, map(self._register, self._states.layouts)), '')
         if not problem:
             try:
@@ -129,6 +132,10 @@ class NativeControl:
                             f'{errors} times so far', throttle_duration_sec=1.0)
         self.sent = not loop.block['unsent']
         guard.update()
+        if guard.silent:  # another one may guard from now on
+            loop.bind('guard_source', b'')
+        if foreign := loop.foreign:
+            self._states.foreign = foreign
         if guard.problem and not controller.fault:
             controller.fail(guard.problem)
         if loop.block['lost']:

@@ -90,4 +90,4 @@ class OtherCommanders:
         if len(self._state_publishers) <= self._initial.total():
             return ''
         return (f'{", ".join(sorted(new))} publishes joint states on {self._states} as well, '
-                'only since activation: if they are of the same joints, stop one of them')
+                'only since activation: they are not used')

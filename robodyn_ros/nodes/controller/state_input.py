@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 import numpy as np
@@ -13,6 +14,13 @@ from robodyn_ros.nodes.controller.clock import ControllerClock
 from robodyn_ros.nodes.conversions import in_seconds, JointStateAssembler
 from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.safety import Freshness, freshness, StaleVerdict
+
+
+_RECENT = 1.0   # s for which a publisher that was heard counts
+_HEARD = 0.5    # s after the first message for which others are waited for
+_SOURCES = 64   # publishers that are remembered
+_FOREIGN = ('messages of another publisher, which was not there at activation, are not used: '
+            'deactivate and activate the controller to use them')
 
 
 class StateInput:
@@ -48,6 +56,9 @@ class StateInput:
         self._assembler = JointStateAssembler(controller.model.joint_names, state.q, state.qd,
                                               state.effort, controller.needs_velocity)
         self._usable = False
+        # by publisher: time and joints of its last message
+        self._sources: dict[bytes, tuple[float, list[str]]] = {}
+        self._first = math.inf  # time of the first message
 
     @property
     def subscription(self) -> Subscription:
@@ -72,6 +83,55 @@ class StateInput:
         """Close the topic."""
         self._subscription.destroy()
 
+    def bind(self) -> None:
+        """Use the messages of the present publishers alone, until `release`."""
+        self._subscription.bound = frozenset(self._recent())
+
+    def release(self) -> None:
+        """Use messages of all publishers again."""
+        self._subscription.bound = frozenset()
+        self._subscription.foreign = b''
+
+    @property
+    def bound(self) -> frozenset[bytes]:
+        """Return the publishers whose messages are used; empty: all."""
+        return self._subscription.bound
+
+    @property
+    def foreign(self) -> bytes:
+        """Publisher of the last message that was dropped; empty: there was none."""
+        return self._subscription.foreign
+
+    @foreign.setter
+    def foreign(self, source: bytes) -> None:
+        self._subscription.foreign = source
+
+    def heard(self, publishers: int) -> bool:
+        """Whether so many publishers have been heard, or have had the time to be."""
+        return len(self._recent()) >= publishers or time.monotonic() - self._first > _HEARD
+
+    def shared_joint(self) -> tuple[str, list[bytes]]:
+        """Return a joint that several publishers report, and these; '' if there is none."""
+        sources = self._recent()
+        for name in self._controller.model.joint_names:
+            several = [source for source, names in sources.items() if name in names]
+            if len(several) > 1:
+                return name, several
+        return '', []
+
+    def _recent(self) -> dict[bytes, list[str]]:
+        """Return the names of the joints that each publisher has reported in the last second."""
+        now = time.monotonic()
+        return {source: names for source, (seen, names) in self._sources.items()
+                if now - seen < _RECENT}
+
+    def _read(self, sample: JointStateSample) -> bool:
+        self._first = min(self._first, time.monotonic())
+        self._sources[self._subscription.source] = time.monotonic(), sample.name
+        if len(self._sources) > _SOURCES:
+            self._sources = {self._subscription.source: (time.monotonic(), sample.name)}
+        return self._assembler.read(sample)
+
     def wait(self, timeout: float) -> JointStateSample | None:
         """
         Return the newest sample, or None after `timeout` seconds.
@@ -80,9 +140,9 @@ class StateInput:
         is answered.
         """
         newest = self._subscription.wait(timeout)
-        self._usable = newest is not None and self._assembler.read(newest)
+        self._usable = newest is not None and self._read(newest)
         for sample in () if self._clock.lockstep else self._subscription.waiting():
-            if self._assembler.read(sample):
+            if self._read(sample):
                 newest, self._usable = sample, True
         return newest
 
@@ -117,7 +177,8 @@ class StateInput:
 
     @property
     def _unreadable(self) -> str:
-        return self._subscription.problem or self._assembler.problem
+        return self._subscription.problem or self._assembler.problem or (
+            _FOREIGN if self.foreign else '')
 
     def verdict(self, now: float | None = None) -> StaleVerdict:
         """Return how stale the state is at a cycle time, by default at the present one."""

@@ -130,6 +130,7 @@ class GuardNode(Node):
     def _enter(self, state: GuardState, before: GuardState, now: float) -> None:
         """Log a new state, and begin to command from the last torque of the controller."""
         guard, log = self.guard, self.get_logger()
+        self.states.bind(state is GuardState.ARMED or guard.in_charge)
         if state is GuardState.REFUSING:
             # two calls: rclpy refuses another severity from the same line
             if self._configuration.known:

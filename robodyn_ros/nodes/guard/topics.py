@@ -20,11 +20,12 @@ from robodyn_ros.nodes.conversions import EffortWriter, in_seconds, JointStateRe
 from robodyn_ros.nodes.guard.parameters import GuardSettings
 from robodyn_ros.nodes.guard.torque import GuardTorque
 from robodyn_ros.nodes.load_messages import gravity_from, payload_from
-from robodyn_ros.nodes.polling import PolledSubscription
+from robodyn_ros.nodes.polling import PolledSubscription, publisher_names
 from robodyn_ros.safety import (
     Guard, GuardState, JumpDetector, Phase, PlausibleVelocity, StaleMonitor, StaleVerdict)
 
 _PHASES = {phase.value: phase for phase in Phase}
+_HEARTBEATS = 50    # that can wait
 _ACKNOWLEDGE = 0.2  # s to wait for the acknowledgement of the last messages
 _ACCEPTED = 0.3  # s after which states that jumped are accepted
 
@@ -53,7 +54,10 @@ class ControllerMonitor:
 
     def __init__(self, node: Node, model: RobotModel, values: GuardSettings):
         self._log, self._base, name = node.get_logger(), model.base_link, values.controller
-        self._heartbeats = PolledSubscription(node, Header, f'{name}/heartbeat', qos.reliable())
+        self._node, self._named = node, set[bytes]()
+        # of several controllers: the newest heartbeat of each
+        self._heartbeats = PolledSubscription(
+            node, Header, f'{name}/heartbeat', qos.reliable(_HEARTBEATS))
         self._commands = PolledSubscription(
             node, Float64MultiArray, values.command.effort_command_topic, qos.newest())
         self._payload = PolledSubscription(node, InertiaStamped, f'{name}/payload',
@@ -70,10 +74,16 @@ class ControllerMonitor:
 
     def poll(self, guard: Guard, torque: GuardTorque) -> None:
         """Take new messages; apply payload and gravity only while no controller handles them."""
-        heartbeat = self._heartbeats.take()
-        if heartbeat is not None and heartbeat.frame_id in _PHASES:
-            self.stamp = heartbeat.stamp
-            guard.heartbeat_received(_PHASES[heartbeat.frame_id])
+        for heartbeat in self._heartbeats.waiting():
+            if heartbeat.frame_id in _PHASES:
+                guard.heartbeat_received(_PHASES[heartbeat.frame_id], self._heartbeats.source)
+                if self._heartbeats.source == guard.source:
+                    self.stamp = heartbeat.stamp
+        if guard.foreign and guard.foreign not in self._named:
+            self._named.add(guard.foreign)
+            self._log.warning(
+                f'{publisher_names(self._node, self._heartbeats.topic, [guard.foreign])} sends '
+                'heartbeats as well, which are ignored: stop the other controller')
         command = None if guard.in_charge else self._commands.take()
         if command is not None:
             self._reader.read_array(command)
@@ -125,6 +135,7 @@ class StateSubscriber:
             model.joint_names, model.velocity_limit, values.stale.jump, _ACCEPTED))
         self.qd = self.reader.qd
         self._velocity = PlausibleVelocity(model.velocity_limit)
+        self._source = b''
 
     def poll(self, timeout: float = 0.0) -> bool:
         """Take the waiting states, or wait up to `timeout` s; return whether one is new."""
@@ -133,6 +144,10 @@ class StateSubscriber:
         for sample in self._states.waiting():
             new |= self._read(sample)
         return new
+
+    def bind(self, bound: bool) -> None:
+        """Use the states of the publisher of the last one alone, or of all publishers."""
+        self._states.bound = frozenset([self._source] if bound and self._source else ())
 
     def verdict(self) -> StaleVerdict:
         """Return how stale the state is."""
@@ -145,6 +160,7 @@ class StateSubscriber:
         now, stamp = time.monotonic(), in_seconds(sample.stamp)
         fresh = self._stale.received(now, stamp, clock)
         if fresh:
+            self._source = self._states.source
             self.qd = self._velocity.update(stamp or now, self.reader.q, self.reader.qd)
         return fresh
 

@@ -30,6 +30,8 @@ WORDS = (
     'turn', 'before', 'permission_program', 'permission', 'result', 'permission_bytes',
     'cycle_block', 'state', 'memory', 'memory_bytes', 'torque', 'program_slot', 'segments_slot',
     'since', 'depth', 'ring', 'ring_rows', 'ring_bytes',
+    # address of a message info; publishers that are bound, 0: any
+    'info', 'state_source0', 'state_source1', 'guard_source0', 'guard_source1',
     # set by Python at any time; current: newest program; chosen: argument of `swap`; lost: the
     # guard has commanded (set by both); alive: time of Python's last poll; cause: why no state is
     # used, a code of the controller's messages
@@ -38,10 +40,11 @@ WORDS = (
     # set by machine code; using: index, used: number of the program of this turn; count: turns;
     # refused, others: messages of unknown layouts, of other joints; commands: torques are sent;
     # sent, withheld: torques; unsent: the last one was withheld; failures: to publish, in a row;
-    # due: time of the next torque without a state
+    # due: time of the next torque without a state; strangers: messages of other publishers,
+    # foreign: the last of them
     'using', 'used', 'count', 'unknown', 'unknown_bytes', 'unknown_length', 'refused', 'others',
     'errors', 'commands', 'sent', 'failures', '~due', 'heartbeat_stamp', '~heartbeat_time',
-    'heartbeat_phase', 'unsent', 'withheld', 'stamp',
+    'heartbeat_phase', 'unsent', 'withheld', 'stamp', 'strangers', 'foreign0', 'foreign1',
     # programs: number, address, segments, rows of segments
     *(f'{name}{k}' for k in range(3) for name in ('number', 'program', 'segments', 'rows')),
     # scratch of the machine code

@@ -52,6 +52,20 @@ class _Writer(Writer):
         """Return a stamp in ns as seconds since the origin of the permission."""
         return self.b.fmul(F64(1e-9), self.b.sitofp(self.b.sub(stamp, self.word('since')), F64))
 
+    def bound_to(self, name: str):
+        """Return whether the message that was taken is of the source that is bound, if one is."""
+        b, info = self.b, self.word('info')
+        same, bound = b.icmp_signed('==', I64(0), I64(0)), b.icmp_signed('!=', I64(0), I64(0))
+        for k in range(2):
+            word, gid = self.word(f'{name}{k}'), self.load(info, rcl.GID + 8 * k)
+            same = b.and_(same, b.icmp_signed('==', word, gid))
+            bound = b.or_(bound, b.icmp_signed('!=', word, I64(0)))
+        with b.if_then(b.and_(bound, b.not_(same))):
+            for k in range(2):
+                self.put(f'foreign{k}', self.load(info, rcl.GID + 8 * k))
+            self.count_up('strangers')
+        return b.or_(same, b.not_(bound))
+
     def step(self, name: str):
         """Run a step of the permission at the time in its `turn`; return its result."""
         self.copy(self.word('before'), self.word('permission'), self.word('permission_bytes'))
@@ -117,9 +131,10 @@ def _receive_states(w: _Writer, functions: Mapping) -> None:
     """Take all waiting messages; return whether one of them is a state: the newest counts."""
     b, after, received = w.b, w.b.append_basic_block(), w.variable()
     with w.each(w.word('depth')):
-        with b.if_then(b.not_(w.take(w.word('states'), w.word('state_message')))):
+        with b.if_then(b.not_(w.take(w.word('states'), w.word('state_message'), w.word('info')))):
             b.branch(after)
-        b.store(b.or_(b.load(received), b.call(functions['decode'], [w.block])), received)
+        with b.if_then(w.bound_to('state_source')):
+            b.store(b.or_(b.load(received), b.call(functions['decode'], [w.block])), received)
     b.branch(after)
     b.position_at_end(after)
     b.ret(b.load(received))
@@ -149,7 +164,9 @@ def _receive_guard_state(w: _Writer, _functions) -> None:
     message = w.word('guard_message')
     with b.if_then(b.icmp_signed('==', w.word('guard_states'), I64(0))):
         b.ret_void()
-    with b.if_then(b.not_(w.take(w.word('guard_states'), message))):
+    with b.if_then(b.not_(w.take(w.word('guard_states'), message, w.word('info')))):
+        b.ret_void()
+    with b.if_then(b.not_(w.bound_to('guard_source'))):
         b.ret_void()
     data, length = w.load(message, BUFFER), w.load(message, LENGTH)
     with w.each(w.word('guard_state_count')) as index:

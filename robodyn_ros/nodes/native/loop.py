@@ -113,6 +113,8 @@ class NativeLoop:
         self._messages(wires)
         block['simulated'] = simulated
         block['depth'] = wires.states.qos_profile.depth
+        self._info = np.zeros(rcl.INFO, dtype=np.uint8)
+        block['info'] = self._info.ctypes.data
         block.set_number('period', period)
         block.set_number('patience', patience)
         self._owned = [made.wait_set(wires.node.context, 1 + (wires.guard_states is not None)),
@@ -259,6 +261,18 @@ class NativeLoop:
         place = PLACES[f'number{free}']
         self.block.words[place:place + 4] = (number, self._programs[free].ctypes.data,
                                              segments.ctypes.data, len(segments))
+
+    def bind(self, name: str, source: bytes) -> None:
+        """Bind `state_source` or `guard_source` to a publisher; empty: to none."""
+        words = np.frombuffer(source.ljust(16, b'\0')[:16], dtype=np.int64)
+        for k, word in enumerate(words):
+            self.block[f'{name}{k}'] = int(word)
+
+    @property
+    def foreign(self) -> bytes:
+        """Return the publisher of the last message that was not taken; empty: there was none."""
+        words = [self.block[f'foreign{k}'] for k in range(2)]
+        return np.array(words, dtype=np.int64).tobytes() if any(words) else b''
 
     def unknown_message(self) -> bytes | None:
         """Return a message of a layout that is not registered, once; None without one."""

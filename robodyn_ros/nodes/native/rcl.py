@@ -12,6 +12,8 @@ from robodyn_ros.dynamics.jit import builtin
 from robodyn_ros.exceptions import RobodynError
 
 OK, TIMEOUT, NOTHING_TO_TAKE = 0, 2, 401
+# offset of the number of the publisher, 16 bytes, in `rmw_message_info_t`; size of that at most
+GID, INFO = 40, 128
 _MAPS = Path('/proc/self/maps')
 
 

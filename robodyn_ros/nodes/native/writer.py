@@ -111,10 +111,15 @@ class Writer:
             self.count_error()
         return success
 
-    def take(self, subscription, message):
-        """Take a message of a subscription; return whether there was one."""
+    def take(self, subscription, message, info=None):
+        """
+        Take a message of a subscription; return whether there was one.
+
+        info: address of its `rmw_message_info_t`, if the publisher is of interest.
+        """
         none = I64(0)
-        return self.call_rcl('take', subscription, message, none, none, other=rcl.NOTHING_TO_TAKE)
+        return self.call_rcl('take', subscription, message, none if info is None else info, none,
+                             other=rcl.NOTHING_TO_TAKE)
 
     def copy(self, target, source, size) -> None:
         """Copy bytes."""

@@ -43,6 +43,14 @@ EXPECTED = {
     'OUT_OF_REACH': ((0, 0.0123, 0.5, 0.0), 'the target pose of tool0 is out of reach: the '
                      'reference stops 12.3 mm and 28.6 degrees from it'),
     'NO_LINEAR_FEEDBACK': ((0, 0.0, 0.0, 0.0), 'no good message on ~/linear_feedback for 0.25 s'),
+    'CARRIED_TWICE': ((1, 0.0031, 0.0, 0.024),
+                      "joint 'joint2' left its place by 0.0031 rad in 0.02 s as if it were "
+                      'carried twice: the driver adds the gravity torque as well. Deactivate the '
+                      'controller, set driver_compensates_gravity: true, and activate it again'),
+    'NOT_CARRIED': ((1, -0.0031, 0.0, 0.024),
+                    "joint 'joint2' fell by -0.0031 rad in 0.02 s as if nobody carried it: the "
+                    'torques are not applied, have another sign or scale, or '
+                    'driver_compensates_gravity is true although the driver does not'),
     'OSCILLATES': ((1, 20.0 * math.pi, 0.0, 0.0),
                    "joint 'joint2' oscillates at 10 Hz with 2 % of its natural frequency: the "
                    'delay from its torque to its velocity is far larger than stamps show, its '

@@ -79,7 +79,7 @@ def respond(robot, functions, table, flags, state, m, p):
     # feedback: gains and scale that are stable at the interval between torques
     m, p, used = feedback.limit(flags, m, p)
     wrench_torque = when(silent, wrench_torque, wrenches.torque(body, q, external.wrench))
-    m = feedback.watch(robot, flags, replace(
+    m = feedback.watch(robot, body, flags, replace(
         m, motion=motion, predicted=predicted, walls=around), p)
 
     # law: external or built in; gravity compensation at the end of a shutdown

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from robodyn_ros.control.blocks import block, joints, numbers, part, scalar
 from robodyn_ros.control.steps import (
-    acceptance, collision, disturbance, external_law, feedback_share, law_state, learning,
-    light_joints, limits, loads, mean_torque, modes, observer, oscillation, passive_stop, predict,
-    reflection, transition, walls, wrenches)
+    acceptance, collision, disturbance, external_law, feedback_share, gravity_check, law_state,
+    learning, light_joints, limits, loads, mean_torque, modes, observer, oscillation, passive_stop,
+    predict, reflection, transition, walls, wrenches)
 
 
 @block
@@ -30,6 +30,7 @@ class Memory:
     disturbance: disturbance.Memory = part(disturbance.Memory)
     motion: modes.Memory = part(modes.Memory)
     share: feedback_share.Memory = part(feedback_share.Memory)
+    gravity_check: gravity_check.Memory = part(gravity_check.Memory)
     oscillation: oscillation.Memory = part(oscillation.Memory)
     passive: passive_stop.Memory = part(passive_stop.Memory)
     walls: walls.Memory = part(walls.Memory)

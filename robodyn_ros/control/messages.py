@@ -70,6 +70,14 @@ TEMPLATES = {
         "joint '{joint}' oscillates at {hertz:.3g} Hz with {least:.0f} % of its natural "
         'frequency: the delay from its torque to its velocity is far larger than stamps show, '
         'its joint is elastic, or its velocity is wrong'),
+    modes.CARRIED_TWICE: (
+        "joint '{joint}' left its place by {value:.2g} {angle} in {time:.2f} s as if it were "
+        'carried twice: the driver adds the gravity torque as well. Deactivate the controller, set '
+        'driver_compensates_gravity: true, and activate it again'),
+    modes.NOT_CARRIED: (
+        "joint '{joint}' fell by {value:.2g} {angle} in {time:.2f} s as if nobody carried it: the "
+        'torques are not applied, have another sign or scale, or driver_compensates_gravity is '
+        'true although the driver does not'),
     modes.UNATTENDED: 'stopped: the process of the controller does not react',
     modes.NO_LINEAR_FEEDBACK: 'no good message on ~/linear_feedback for {timeout:g} s'}
 _SILENCES = {code for code, text in TEMPLATES.items() if text.startswith(_SILENT)}
@@ -151,7 +159,8 @@ class Messages:
         return template.format(
             joint=model.joint_names[joint], unit=model.effort_units[joint],
             other=model.joint_names[int(value)] if event.code == acceptance.SWAPPED else '',
-            speed=model.position_units[joint] + '/s', value=value, bound=bound,
+            speed=model.position_units[joint] + '/s', angle=model.position_units[joint],
+            value=value, bound=bound,
             time=float(event.time), link=self._link,
             hertz=value / math.tau, least=100.0 * oscillation.LEAST,
             millimetres=1e3 * value, degrees=math.degrees(bound), timeout=self.timeout,

@@ -10,6 +10,7 @@ from robodyn_ros.control.activation_checks import check_state
 from robodyn_ros.control.mode import Mode
 from robodyn_ros.control.motor_capacity import overload
 from robodyn_ros.control.status import Status
+from robodyn_ros.control.steps import gravity_check
 from robodyn_ros.control.steps.velocity_check import CONTRADICTED, SMALL, WRONG
 from robodyn_ros.exceptions import StateError
 from robodyn_ros.model.per_joint import speeds
@@ -47,6 +48,8 @@ def require_slow(status: Status, qd: np.ndarray, part: float, what: str) -> None
 def require_slow_for_reset(status: Status) -> None:
     """Raise `StateError` if a joint is too fast for the reset of a fault."""
     most = _SLOW if status.mode is Mode.PASSIVE else status.arm.design.settings.overspeed
+    if status.arm.memory.gravity_check.carried == gravity_check.TWICE:
+        raise StateError(f'the cause is still there: {status.fault}')
     if status.mode is not Mode.INACTIVE and np.isfinite(most):
         require_slow(status, status.arm.memory.qd, most, 'the reset of the fault')
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 from robodyn_ros.control.steps import (
-    feedback_share, laws, modes, oscillation, passive_stop, stable_gains)
+    feedback_share, gravity_check, laws, modes, oscillation, passive_stop, stable_gains)
 from robodyn_ros.control.steps.vectors import difference, scaled
-from robodyn_ros.dynamics.jit.flags import both, equal, no, when
+from robodyn_ros.dynamics.jit.flags import any_of, both, either, equal, no, when
 from robodyn_ros.dynamics.jit.flow import choose
 
 
@@ -33,8 +33,8 @@ def limit(flags, m, p):
         scale=scale, undelayed=undelayed, grown=equal(growth, 1.0))
 
 
-def watch(robot, flags, m, p):
-    """Return the memory of oscillations, and of a passive stop, after a state."""
+def watch(robot, body, flags, m, p):
+    """Return the memory with oscillations, who carries the arm, and a passive stop."""
     q, qd = m.predicted.q, m.predicted.qd
     shaken = choose(flags.fresh, [lambda: m.oscillation, lambda: oscillation.update(
         m.oscillation, difference(qd, m.motion.reference.qd), m.sent, robot.speeds,
@@ -42,5 +42,9 @@ def watch(robot, flags, m, p):
     passive = equal(m.motion.mode, modes.PASSIVE)
     resting = choose(passive, [lambda: m.passive, lambda: passive_stop.update(
         m.passive, q, qd, robot.speeds, flags.dt)])
-    return replace(m, oscillation=shaken, passive=when(
+    carried = choose(flags.fresh, [lambda: m.gravity_check, lambda: gravity_check.update(
+        body, m.gravity_check, q, qd, flags.dt)])
+    carried = when(either(flags.silent, any_of([equal(m.motion.mode, each) for each in (
+        modes.TRACK, modes.REACH, modes.LINEAR)])), gravity_check.interrupted(carried), carried)
+    return replace(m, oscillation=shaken, gravity_check=carried, passive=when(
         passive, resting, replace(resting, slow=0.0)))

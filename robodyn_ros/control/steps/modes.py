@@ -34,7 +34,7 @@ SUCCESSFUL, PATH_TOLERANCE_VIOLATED, GOAL_TOLERANCE_VIOLATED = 0.0, -4.0, -5.0
 
 (SILENT, AT_GOAL, OFF_PATH, OFF_PATH_SPEED, OFF_GOAL, OFF_GOAL_SPEED, INTERRUPTED, UNUSABLE,
  LAW_NOT_FINITE, TORQUE_NOT_FINITE, COLLIDED, AT_POSE, OUT_OF_REACH, NO_LINEAR_FEEDBACK,
- OWN_LAW, UNATTENDED, OSCILLATES) = map(float, range(1, 18))
+ OWN_LAW, UNATTENDED, OSCILLATES, CARRIED_TWICE, NOT_CARRIED) = map(float, range(1, 20))
 REQUESTED = 1000.0  # first code of the texts of requests
 _FASTEST = 2.0      # times the velocity limit, above which a velocity is an outlier
 
@@ -126,7 +126,7 @@ def decide(m, p, flags):
     passive = equal(m.mode, PASSIVE)
     passive_still = all_of([passive, no(healthy), no(flags.settled)])
     # the feedback may be the cause of the fault, and must not be the reaction
-    unstable = either(flags.too_fast, both(flags.fails, flags.lowered))
+    unstable = either(flags.too_fast, both(flags.fails, flags.suspect))
     stoppable = both(moving, no(floating))
     # one that continues the present trajectory begins at a time along it, see `update`
     continues = both(equal(m.mode, TRACK), equal(p.upcoming.after, m.path.number))

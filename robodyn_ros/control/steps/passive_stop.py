@@ -13,9 +13,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from robodyn_ros.control.blocks import block, joints, scalar
+from robodyn_ros.control.steps import gravity_check
 from robodyn_ros.control.steps.vectors import (
     clipped, difference, product, scaled, smooth_step, zeros)
-from robodyn_ros.dynamics.jit.flags import above, any_of, at_least, no, when
+from robodyn_ros.dynamics.jit.flags import above, any_of, at_least, equal, no, when
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute
 
@@ -24,7 +25,7 @@ DELAY = 0.2      # s, in place of the delay of the torques, for brakes in front 
 _SLOW = 0.05     # of the velocity limit, below which a joint is slow
 _WAIT = 0.3      # s for which it must be slow before the spring begins
 _GROWTH = 2.0    # s in which the spring grows
-_DECAY = 5.0     # 1/s, of all velocities without an oscillation
+_DECAY = 10.0    # 1/s, of all velocities without an oscillation
 _RATE = 3.0      # 1/s, spring over damping
 _SPRING = 0.05   # of the effort limit, largest torque of the spring
 
@@ -59,8 +60,9 @@ def torque(body, m, q, qd, gains_, limit, lowered):
     return difference(scaled(part, spring), damping)
 
 
-def gains(gains_):
-    """Return the gains of the floating arm in a passive stop."""
+def gains(gains_, carried):
+    """Return the gains of the floating arm in a passive stop; carried: see `gravity_check`."""
     nothing = zeros(gains_.damping)
     return replace(gains_, damping=nothing, float_friction=nothing,
-                   gravity_scale=gains_.safe_gravity_scale)
+                   gravity_scale=when(equal(carried, gravity_check.TWICE), nothing,
+                                      gains_.safe_gravity_scale))

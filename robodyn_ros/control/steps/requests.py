@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 from robodyn_ros.control.state import BETWEEN, FROM_STATE, REQUESTS, SILENT
 from robodyn_ros.control.steps import (
-    acceptance, collision, disturbance, external_law, feedback_share, law_state, learning, loads,
-    modes, observer, oscillation, plausibility, predict, reflection, shutdown, transition, walls,
-    wrenches)
+    acceptance, collision, disturbance, external_law, feedback_share, gravity_check, law_state,
+    learning, loads, modes, observer, oscillation, plausibility, predict, reflection,
+    shutdown, transition, walls, wrenches)
 from robodyn_ros.control.steps.body import Body
 from robodyn_ros.control.steps.vectors import element, magnitudes, zeros
 from robodyn_ros.dynamics.jit.flags import (
@@ -84,6 +84,7 @@ def take_over(robot, functions, requests, state, m, p):
         collision=collision.reset(m.collision, begins),
         disturbance=disturbance.restarted(m.disturbance, begins),
         share=feedback_share.restarted(share, begins),
+        gravity_check=gravity_check.started(m.gravity_check, begins, q, qd),
         oscillation=oscillation.restarted(oscillation.reset(
             m.oscillation, requests.reset), begins),
         # no integral on joints without Ki
@@ -107,21 +108,25 @@ def judge(robot, state, m, p, requests, clock, stops, silence):
     invalid = both(measured, no(usable))
     # gravity compensation at the end of a shutdown continues with any measurement
     stops = both(stops, no(equal(m.motion.mode, modes.CARRY)))
-    shakes = m.oscillation
-    oscillates = both(shakes.failed, no(equal(m.motion.mode, modes.INACTIVE)))
+    shakes, carries = m.oscillation, m.gravity_check
+    inactive = equal(m.motion.mode, modes.INACTIVE)
+    oscillates, wrong = both(shakes.failed, no(inactive)), both(carries.carried, no(inactive))
     return SimpleNamespace(
         unattended=flag(state.unattended),
         now=now, clock=clock, due=due,
         dt=minimum(maximum(now - m.before, 0.0), robot.longest_pause),
         fresh=both(measured, usable), between=equal(state.kind, BETWEEN),
         silent=either(equal(state.kind, SILENT), invalid), resumes=requests.resumes,
-        lowered=oscillation.lowered(m.oscillation),
+        suspect=either(oscillation.lowered(m.oscillation),
+                       equal(m.gravity_check.carried, gravity_check.TWICE)),
         too_fast=both(stops, equal(silence.code, plausibility.OVERSPEED)),
-        fails=any_of([requests.fault, invalid, stops, oscillates]),
+        fails=any_of([requests.fault, invalid, stops, oscillates, wrong]),
         failure=when(requests.fault, modes.event(p.motion.fault_code), when(
-            invalid, unusable, when(stops, silence, modes.Event(
-                modes.OSCILLATES, shakes.joint, element(shakes.frequency, shakes.joint), 0.0,
-                0.0)))), silence=silence)
+            invalid, unusable, when(stops, silence, when(wrong, modes.Event(
+                when(equal(carries.carried, gravity_check.TWICE), modes.CARRIED_TWICE,
+                     modes.NOT_CARRIED), carries.joint, carries.moved, 0.0, carries.elapsed),
+                modes.Event(modes.OSCILLATES, shakes.joint, element(
+                    shakes.frequency, shakes.joint), 0.0, 0.0))))), silence=silence)
 
 
 def end(requests, flags, state, m, p):

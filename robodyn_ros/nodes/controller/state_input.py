@@ -99,7 +99,7 @@ class StateInput:
 
     @property
     def foreign(self) -> bytes:
-        """Publisher of the last message that was dropped; empty: there was none."""
+        """Return the publisher of the last message that was dropped; empty: there was none."""
         return self._subscription.foreign
 
     @foreign.setter

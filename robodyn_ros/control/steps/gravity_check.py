@@ -1,0 +1,83 @@
+"""
+Check of who carries the arm, in the first moments of control.
+
+An arm at rest that is given its gravity torque stays where it is, before the feedback grows. If
+the driver adds the gravity torque as well, it leaves upwards with M^-1 g; if neither does, it
+falls with the opposite. The work of the gravity torque g along the displacement d since activation
+is compared with that of such a motion e:
+
+    r = d . g / (e . g),    e = t^2 / 2 M^-1 g.
+
+An arm whose masses are wrong by a part has this part as |r|; one that is held, by a brake,
+friction or a large rotor, has nearly zero. d must be such a motion, too: d^T M d is hardly more than
+r^2 e^T M e. A load that is not known moves the arm otherwise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from robodyn_ros.control.blocks import block, joints, scalar
+from robodyn_ros.control.steps.vectors import difference, element, largest, magnitudes, positive
+from robodyn_ros.dynamics.jit.flags import (
+    above, all_of, any_above, at_least, both, flag, no, when)
+from robodyn_ros.dynamics.jit.flow import choose
+from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
+
+TWICE, NOT_AT_ALL = 1.0, 2.0  # carried
+_LONGEST = 0.3   # s after activation
+_MOVED = 3e-3    # rad or m, displacement that is judged
+_ADDED, _LACKING = 0.45, 0.7  # of the gravity torque
+_MOST = 2.0      # of it; more has other causes, such as noise in the first moment
+_ALIKE = 1.3     # of the energy of the expected motion
+_SEEN = 3.0      # states in a row that show it
+_STILL = 0.02    # rad/s or m/s, speed of an arm at rest
+
+
+@block
+class Memory:
+    checks: float = scalar('', 'Flag: the arm was at rest at activation, and is being checked.')
+    elapsed: float = scalar('s', 'Time since activation.')
+    q: list = joints('rad', 'Position at activation.')
+    seen: float = scalar('', 'States in a row that show the same.')
+    carried: float = scalar('', 'How the arm is carried: 0 once, 1 twice, 2 not at all.')
+    joint: float = scalar('', 'Joint that moved most.')
+    moved: float = scalar('rad', 'Distance by which it moved.')
+
+
+def started(m, flag_, q, qd):
+    """Return the memory of an arm that is taken over, where a flag holds."""
+    at_rest = no(any_above(magnitudes(qd), _STILL))
+    return when(flag_, Memory(at_rest, 0.0, q, 0.0, 0.0, 0.0, 0.0), m)
+
+
+def interrupted(m):
+    """Return the memory after a cycle without a state, or in motion, which has other causes."""
+    return replace(m, checks=0.0)
+
+
+def update(body, m, q, qd, dt):
+    """Return the memory after a state, `dt` seconds after the one before."""
+    def compared():
+        elapsed, away, g = m.elapsed + dt, difference(q, m.q), body.part('gravity', q)
+        expected = 0.5 * elapsed * elapsed * _dot(g, body.response(q, g))
+        part = _dot(away, g) / positive(expected)
+        energy = _dot(away, body.part('inertial', q, body.gains.armature, away))
+        alike = above(_ALIKE * part * part * 0.5 * elapsed * elapsed * expected, energy)
+        j = largest(magnitudes(away))
+        # the velocity must have risen likewise
+        speed = 0.5 * elapsed * _dot(g, qd) / positive(expected)
+        judged = all_of([any_above(magnitudes(away), _MOVED), above(expected, 0.0), alike,
+                         above(_MOST, absolute(part)), above(_MOST, absolute(speed))])
+        found = when(both(judged, above(minimum(part, speed), _ADDED)), TWICE,
+                     when(both(judged, above(-maximum(part, speed), _LACKING)), NOT_AT_ALL, 0.0))
+        seen = when(flag(found), m.seen + 1.0, 0.0)
+        carried = when(at_least(seen, _SEEN), found, 0.0)
+        return Memory(all_of([above(_LONGEST, elapsed), no(flag(carried))]), elapsed, m.q, seen,
+                      carried, j, element(away, j))
+
+    return choose(flag(m.checks), [lambda: m, compared])
+
+
+def _dot(a, b):
+    return sum(x * y for x, y in zip(a, b))

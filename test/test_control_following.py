@@ -1,6 +1,6 @@
 """Trajectories of an arm under control: planned ahead, replaced, judged, broken off."""
 
-from closed_loop import arm, BENT, FLOATING
+from closed_loop import arm, BENT, FLOATING, Loop, MODEL
 from design import settings_of
 import numpy as np
 import pytest
@@ -200,3 +200,26 @@ def test_a_dense_plan_from_the_measured_position_is_joined(loop):
     assert loop.control.code is ResultCode.SUCCESSFUL
     assert np.abs(loop.error[begun:]).max() < 2e-3
     np.testing.assert_allclose(loop.plant.q, ELSEWHERE, atol=1e-4)
+
+
+def test_by_default_a_joint_far_from_its_reference_ends_the_motion_with_its_name():
+    loop = arm(settings=settings_of())
+    loop.run(0.6)
+    loop.follow(BENT + 0.5, 1.0)
+    loop.run(0.3)
+    loop.plant.push('link4', [0.0, 0.0, 400.0, 0.0, 0.0, 0.0])
+    loop.run(0.5)
+    assert loop.control.aborted and 'misses its reference by 0.2' in loop.control.message
+    assert loop.control.message.startswith("joint 'joint")
+
+
+def test_by_default_the_goal_is_reached_only_where_it_is():
+    wall = {'upper': BENT + 0.15, 'lower': BENT - 0.15}
+    loop = arm(settings=settings_of(), **wall)
+    loop.run(0.6)
+    loop.follow(BENT + 0.25, 1.0)
+    loop.run(3.5)
+    assert loop.control.code is ResultCode.GOAL_TOLERANCE_VIOLATED
+    assert 'tolerance 0.05' in loop.control.message
+    yielding = settings_of(mode='joint_impedance')
+    assert not np.isfinite(Loop(MODEL, yielding).control.design.tolerances.goal).any()

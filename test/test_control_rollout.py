@@ -27,6 +27,7 @@ MODEL = RobotModel.from_urdf(URDF / 'robodyn7.urdf')
 HOME = np.array([0.0, 0.5, 0.0, -1.0, 0.0, 0.5, 0.0])
 GOAL = HOME + 0.2 * np.array([1, -1, 1, -1, 1, -1, 1])
 STEP, HOLD, FOLLOW = 1e-3, 150, 350
+UNCHECKED = Constraints((0.0,), (0.0,), stopped_velocity_tolerance=0.0)
 SPREAD = Spread(mass=0.1, com=0.01, friction=0.3, position_noise=1e-5, velocity_noise=1e-3,
                 start=0.01)
 EXACT = Spread(mass=0.0, com=0.0, friction=0.0)
@@ -49,7 +50,7 @@ class Arms:
     def control(self, **settings):
         return ArmController(self.dynamics, settings_of(
             **{**LAW_ALONE, 'natural_frequency': 40.0, 'activation_time': 0.1,
-               'constraints__stopped_velocity_tolerance': 0.0, **settings}))
+               'constraints': UNCHECKED, **settings}))
 
     def loop(self, **settings):
         return ClosedLoop(self.plant, RolloutCycle(self.control(**settings)))
@@ -227,7 +228,7 @@ def test_a_tolerance_ends_a_motion(arms):
 
 def test_a_goal_that_is_not_met_in_time_ends_it(arms):
     loop = arms.loop(constraints=Constraints(
-        goal=1e-7, goal_time=0.01, stopped_velocity_tolerance=0.0))
+        trajectory=0.0, goal=1e-7, goal_time=0.01, stopped_velocity_tolerance=0.0))
     ending = loop.controller.endings(arms.run(loop).memory)
     assert (ending.code == modes.OFF_GOAL).all() and (ending.bound == 1e-7).all()
 

@@ -8,6 +8,7 @@ from operator import attrgetter
 from robodyn_ros.control.contact.feedback import check_shaping
 from robodyn_ros.control.gain_design import GAIN_PARAMETERS, make_gains
 from robodyn_ros.control.gains import Gains
+from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.control.pose.task_gain_design import make_task_gains, TASK_PARAMETERS
 from robodyn_ros.control.pose.task_gains import TaskGains
 from robodyn_ros.control.settings import Settings
@@ -15,9 +16,13 @@ from robodyn_ros.control.stream_limits import check_limits
 from robodyn_ros.control.torque_bounds import Bounds
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import near_matches, ParameterError, shown
+from robodyn_ros.model import RobotModel
 from robodyn_ros.settings import per_joint
 from robodyn_ros.trajectory import Tolerances
 
+# tolerances of laws that follow exactly, by unit; s to meet those of the goal
+_USUAL = {'trajectory': {'rad': 0.2, 'm': 0.05}, 'goal': {'rad': 0.05, 'm': 0.01}}
+_GOAL_TIME = 2.0
 _GAINS, _TASK = (attrgetter(*names) for names in (GAIN_PARAMETERS, TASK_PARAMETERS))
 
 
@@ -83,7 +88,7 @@ class Design:
         else:
             task_gains = make_task_gains(dynamics, settings)
         return cls(settings, gains, task_gains, Bounds.from_settings(model, settings),
-                   tolerances(settings, model.joint_names))
+                   tolerances(settings, model))
 
 
 def require_settings(settings: Settings) -> None:
@@ -92,19 +97,25 @@ def require_settings(settings: Settings) -> None:
         raise ParameterError(f'settings are {shown(settings)}: give Settings(...)')
 
 
-def tolerances(settings: Settings, joint_names) -> Tolerances:
+def tolerances(settings: Settings, model: RobotModel) -> Tolerances:
     """Return the tolerances of trajectories; raises `ParameterError` for a wrong length."""
-    given = settings.constraints
+    given, joint_names = settings.constraints, model.joint_names
     for name in given.joints:
         if name not in joint_names:
             raise ParameterError(f'constraints.{name}: the model has no joint {shown(name)}; '
                                  + near_matches(name, joint_names), joint=name)
+    law = TRACKING.get(settings.mode)
+    exact = law is not None and not law.springs and not law.cartesian
 
     def limits(kind):
-        common = per_joint(f'constraints.{kind}', getattr(given, kind), joint_names)
+        values = getattr(given, kind)
+        common = (per_joint(f'constraints.{kind}', values, joint_names) if values
+                  else [_USUAL[kind][unit] if exact else 0.0 for unit in model.position_units])
         own = [getattr(given.joints[name], kind) if name in given.joints else 0.0
                for name in joint_names]
         return [x or y for x, y in zip(own, common)]
 
-    return Tolerances.from_defaults(len(joint_names), limits('trajectory'), limits('goal'),
-                                    given.goal_time, given.stopped_velocity_tolerance)
+    usual_goal = exact and not given.goal and not given.joints
+    return Tolerances.from_defaults(
+        model.nv, limits('trajectory'), limits('goal'),
+        given.goal_time or (_GOAL_TIME if usual_goal else 0.0), given.stopped_velocity_tolerance)

@@ -72,8 +72,8 @@ TEMPLATES = {
         'its joint is elastic, or its velocity is wrong'),
     modes.CARRIED_TWICE: (
         "joint '{joint}' left its place by {value:.2g} {angle} in {time:.2f} s as if it were "
-        'carried twice: the driver adds the gravity torque as well. Deactivate the controller, set '
-        'driver_compensates_gravity: true, and activate it again'),
+        'carried twice: the driver adds the gravity torque as well. Deactivate the controller, '
+        'set driver_compensates_gravity: true, and activate it again'),
     modes.NOT_CARRIED: (
         "joint '{joint}' fell by {value:.2g} {angle} in {time:.2f} s as if nobody carried it: the "
         'torques are not applied, have another sign or scale, or driver_compensates_gravity is '

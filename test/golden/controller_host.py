@@ -29,7 +29,8 @@ from golden.requests import REQUESTS
 from golden.scenario import URDFS
 
 # of the logs, where they are not those of the controller
-DEFAULTS = {'feedback_inertia': [0.0], 'disturbance_limit': 0.3, 'disturbance_observer': False}
+DEFAULTS = {'feedback_inertia': [0.0], 'disturbance_limit': 0.3, 'disturbance_observer': False,
+            'constraints.trajectory': [0.0], 'constraints.goal': [0.0]}
 _LARGEST = 1e300  # gains that no settings can have are given to the cycle as they are
 # names in the logs: parameters
 _GAINS = {

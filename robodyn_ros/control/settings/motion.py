@@ -68,13 +68,16 @@ class Constraints:
     """Tolerances of trajectories, named as in joint_trajectory_controller."""
 
     trajectory: Numbers = parameter(
-        (0.0,), 'Largest error in motion; 0: unchecked. Of one joint: '
-        'constraints.<joint>.trajectory.', 'rad or m', 0.0, per_joint=True)
+        (), 'Largest error in motion; 0: unchecked. Empty: 0.2 rad or 0.05 m, and unchecked under '
+        'impedances, which give way. Of one joint: constraints.<joint>.trajectory.', 'rad or m',
+        0.0, per_joint=True)
     goal: Numbers = parameter(
-        (0.0,), 'Largest error at the goal; 0: unchecked. Of one joint: constraints.<joint>.goal.',
-        'rad or m', 0.0, per_joint=True)
+        (), 'Largest error at the goal; 0: unchecked. Empty: 0.05 rad or 0.01 m, to be met 2 s '
+        'after the last point, and unchecked under impedances. Of one joint: '
+        'constraints.<joint>.goal.', 'rad or m', 0.0, per_joint=True)
     goal_time: float = parameter(
-        0.0, 'Time after the last point to get within the goal; 0: unlimited.', 's', 0.0)
+        0.0, 'Time after the last point to get within the goal; 0: unlimited, where a goal '
+        'tolerance is set.', 's', 0.0)
     stopped_velocity_tolerance: float = parameter(
         0.01, 'Speed below which a joint has arrived; 0: unchecked.', 'rad/s or m/s', 0.0)
     joints: Mapping[str, JointConstraints] = for_each_joint(JointConstraints)

@@ -9,8 +9,8 @@ is compared with that of such a motion e:
     r = d . g / (e . g),    e = t^2 / 2 M^-1 g.
 
 An arm whose masses are wrong by a part has this part as |r|; one that is held, by a brake,
-friction or a large rotor, has nearly zero. d must be such a motion, too: d^T M d is hardly more than
-r^2 e^T M e. A load that is not known moves the arm otherwise.
+friction or a large rotor, has nearly zero. d must be such a motion, too: d^T M d is hardly more
+than r^2 e^T M e. A load that is not known moves the arm otherwise.
 """
 
 from __future__ import annotations

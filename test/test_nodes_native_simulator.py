@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 import signal
 import struct
+import time
 
 import numpy as np
 import pytest
@@ -347,6 +348,22 @@ def test_states_go_on_while_another_keeps_the_interpreter(monkeypatch, probe):
         gaps = np.diff([seconds(state.header.stamp) for state in states])
         # Python was held up for 1 s
         assert len(gaps) > 200 and gaps.max() < 0.8, 'a state has waited'
+
+
+@pytest.mark.parametrize('loop', ['auto', 'python'])
+def test_states_after_a_pause_carry_the_times_of_their_steps(probe, loop):
+    """Protects from states 20 us apart that carry 2 ms of motion."""
+    with started(loop=loop) as process:
+        states = probe.subscribe(JointState, 'joint_states', 1000)
+        probe.until(lambda: len(states) > 20, '20 states')
+        process.process.send_signal(signal.SIGSTOP)
+        time.sleep(0.03)
+        process.process.send_signal(signal.SIGCONT)
+        count = len(states)
+        probe.until(lambda: len(states) > count + 40, 'states after it')
+        stamps = np.array([seconds(state.header.stamp) for state in states])
+        period = np.median(np.diff(stamps))
+        assert np.diff(stamps).min() > 0.6 * period
 
 
 @pytest.mark.parametrize('loop, line, word', [

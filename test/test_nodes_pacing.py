@@ -77,3 +77,17 @@ def test_no_period_is_always_due(clock):
         assert pacer.wait()
         pacer.begin()
     assert pacer.late == pacer.lost == 0
+
+
+def test_steps_that_are_made_up_for_know_when_they_were_due(clock):
+    pacer, due = pacing.Pacer(2e-3), []
+    pacer.begin()
+    clock.now += 20 * MS
+    while pacer.remaining() <= 0.0:
+        assert pacer.wait()
+        pacer.begin()
+        due.append(clock.now - pacer.behind)
+        clock.now += MS // 50  # a step takes 20 us
+    assert len(due) == 10
+    assert {b - a for a, b in zip(due, due[1:])} == {2 * MS}
+    assert pacing.Pacer(0.0).behind == 0

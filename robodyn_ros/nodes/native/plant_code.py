@@ -157,8 +157,12 @@ def _publish(w: Writer, _functions) -> None:
     rint = b.module.declare_intrinsic('llvm.rint', [F64])
     steps = b.sitofp(w.word('total_steps'), F64)
     simulated = b.fptosi(b.call(rint, [b.fmul(b.fmul(F64(1e9), steps), w.number('step'))]), I64)
-    stamp = b.select(b.icmp_signed('!=', w.word('simulated'), none), simulated,
-                     w.nanoseconds(*w.clock(REALTIME)))
+    # steps that are made up for after a pause carry the time at which they were due
+    behind = b.add(b.sub(w.nanoseconds(*w.clock(MONOTONIC)), w.word('deadline')),
+                   w.word('period'))
+    paced = b.and_(b.icmp_signed('!=', w.word('period'), none), b.icmp_signed('>', behind, none))
+    due = b.sub(w.nanoseconds(*w.clock(REALTIME)), b.select(paced, behind, none))
+    stamp = b.select(b.icmp_signed('!=', w.word('simulated'), none), simulated, due)
     state, row = w.word('state'), b.mul(w.word('joints'), I64(8))
     with w.each(w.word('published')) as k:
         offset = b.mul(k, I64(8))

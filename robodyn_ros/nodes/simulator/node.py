@@ -186,8 +186,9 @@ class SimulatorNode(Node):
 
     def _publish(self) -> bool:
         arm = self.arm
+        # steps that are made up for after a pause carry the time at which they were due
         self._stamp = (round(1e9 * arm.total_steps * arm.plant.step_size)
-                       if self.simulated_time else time.time_ns())
+                       if self.simulated_time else time.time_ns() - self.pacer.behind)
         return self.states.publish(arm.plant, arm.measurement, self._stamp)
 
     def _publish_first(self) -> None:

@@ -62,6 +62,11 @@ class Pacer:
         """Return the time until the next step is due, in s; not positive if it is due."""
         return 1e-9 * (self.deadline - time.monotonic_ns())
 
+    @property
+    def behind(self) -> int:
+        """Return the time since the last step was due, in ns; 0 if steps are always due."""
+        return max(time.monotonic_ns() - self.deadline + self.period, 0) if self.period else 0
+
     def wait(self) -> bool:
         """Sleep until the next step is due, or for 50 ms; return whether it is due."""
         left = self.remaining()

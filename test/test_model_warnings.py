@@ -41,6 +41,8 @@ CASES = {
     'no effort': (arm(elbow_inside=limited(effort=0)), r'effort limit .* 0 \(elbow\)'),
     'no velocity': (arm(elbow_inside=limited(velocity=0)), r'velocity limit .* 0 \(elbow\)'),
     'no room': (arm(elbow_inside=limited(lower=1, upper=1)), r'both 1, it cannot move \(elbow\)'),
+    'friction of a placeholder': (arm(elbow_inside=LIMIT + '<dynamics damping="10"/>'),
+                                  r'above a tenth of the effort limit.*\(elbow\)'),
     'mimicry': (gripper(), r"mimics 'left_finger' and is no coordinate.*\(right_finger\)"),
     'mimicry of a fixed joint': (FIXED_MIMIC, r'<mimic> is ignored \(flange\)'),
     'foreign attribute': (arm(elbow_inside=LIMIT + '<dynamics mu_viscous="1" mu_coulomb="2"/>'),

@@ -11,6 +11,7 @@ from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.per_joint import not_negative
+from robodyn_ros.model.placeholders import believed_friction
 from robodyn_ros.settings import numbers
 
 # that gains are made of
@@ -53,7 +54,10 @@ def make_gains(dynamics: Dynamics, settings: Settings | None = None) -> Gains:
     own = 0.0 if s.limits.driver_compensates_gravity else 1.0
     scale = given('gravity_scale', s.gravity_scale)
     part = s.friction_scale
-    coulomb = given('friction.coulomb', friction.coulomb, model.friction)
+    # numbers of a URDF that nobody measured must not drive a joint
+    believed = believed_friction(model.friction, model.damping, model.effort_limit,
+                                 model.velocity_limit)
+    coulomb = given('friction.coulomb', friction.coulomb, believed * model.friction)
     integral = given('ki', s.ki)
     sliding = given('adaptive.sliding', s.adaptive.sliding, 0.25 * kd)
     _check(model, 'adaptive.sliding', sliding, sliding <= kd, 'it must be below kd: lower it, or '
@@ -73,7 +77,7 @@ def make_gains(dynamics: Dynamics, settings: Settings | None = None) -> Gains:
         damping=given('float_damping', s.float_damping, inertia),
         passive_damping=passive_damping(dynamics, rotors),
         float_friction=given('float_friction', s.float_friction),
-        viscous=part * given('friction.viscous', friction.viscous, model.damping),
+        viscous=part * given('friction.viscous', friction.viscous, believed * model.damping),
         coulomb=part * coulomb,
         stiction=part * np.maximum(given('friction.stiction', friction.stiction, coulomb),
                                    coulomb),

@@ -15,6 +15,7 @@ from robodyn_ros.model.inertia import parallel_axis, principal_moments_and_axes,
 from robodyn_ros.model.joints import Joint, Mimic
 from robodyn_ros.model.links import Link, ROUNDING
 from robodyn_ros.model.mimic import Coordinate, coordinates
+from robodyn_ros.model.placeholders import doubts
 from robodyn_ros.model.selection import select, Selection
 
 NEGLIGIBLE = 1e-12  # inertia about the axis, relative to the trace of the inertia
@@ -192,6 +193,8 @@ def review_description(description: Description, selection: Selection,
 
 def review_fields(fields: dict[str, Any], warnings: WarningList) -> None:
     """Add warnings about bodies without mass, and joints that move no inertia."""
+    for text, joint in doubts(fields):
+        warnings.add(text, joint)
     massless = _massless_bodies(fields)
     coordinate = fields['coordinate']
     loaded = {coordinate[body] for body, none in enumerate(massless) if not none}

@@ -27,8 +27,7 @@ from robodyn_ros.safety.limits import effort_and_rate, TorqueLimits
 
 _BRAKE = 80.0    # 1/s, deceleration per excess speed near a limit
 _REACH = 0.1     # s, shortest time in which a joint may reach its limit
-_TOO_FAST, _FASTER = 0.5, 1.2  # of the velocity limit and of the speed at first, above which
-                               # the stop is passive:
+_TOO_FAST, _FASTER = 0.5, 1.2  # of velocity limit and speed at first: then the stop is soft
 _SOFT_HOLD, _SOFT_BRAKE, _SOFT_REACH = 2.0, 8.0, 0.5  # 1/s, 1/s and s, with 60 ms of delay
 _SLACK = 1e-3    # rad or m between a joint beyond its limit and its wall
 

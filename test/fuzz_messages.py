@@ -193,7 +193,8 @@ def states(choose):
     lockstep, simulated = choose([False, False, True]), choose([False, True])
     control = _controller(model, lockstep or simulated)
     clock = ControllerClock(None, control.states.offset, lockstep, simulated)
-    states = StateInput(SimpleNamespace(topic='joint_states', problem='', refused=0,
+    states = StateInput(SimpleNamespace(topic='joint_states', problem='', refused=0, source=b'',
+                                        foreign=b'',
                                         wait=lambda _: message, waiting=lambda: ()),
                         JointStateDecoder(), control, clock)
     for turn in range(choose([1, 2, 4])):

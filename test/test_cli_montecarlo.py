@@ -62,7 +62,7 @@ def test_dask_workers_change_nothing(alone, tmp_path):
 
 def test_what_ends_runs_is_counted(capsys, tmp_path):
     path = tmp_path / 'ended.npz'
-    options = ['--tolerance', '0.1', '--mass', '0.5', '--collision', '0.1', '--save', str(path)]
+    options = ['--tolerance', '0.1', '--mass', '0.3', '--collision', '0.1', '--save', str(path)]
     assert main(['montecarlo', *SHORT, *options]) == 1
     found, printed = np.load(path), capsys.readouterr().out
     codes = {int(code): int(np.sum(found['code'] == code)) for code in np.unique(found['code'])}

@@ -6,7 +6,6 @@ import numpy as np
 
 from robodyn_ros.control.gains import Gains, MIN_INERTIA
 from robodyn_ros.control.settings import Settings
-from robodyn_ros.control.steps.passive_stop import INERTIA
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
@@ -75,7 +74,7 @@ def make_gains(dynamics: Dynamics, settings: Settings | None = None) -> Gains:
         feedback_inertia=given('feedback_inertia', s.feedback_inertia, np.maximum(
             likely_rotors(model) - inertia, 0.0)),
         damping=given('float_damping', s.float_damping, inertia),
-        passive_damping=passive_damping(dynamics, rotors),
+        lightest_inertia=lightest_inertia(dynamics, rotors),
         float_friction=given('float_friction', s.float_friction),
         viscous=part * given('friction.viscous', friction.viscous, believed * model.damping),
         coulomb=part * coulomb,
@@ -103,20 +102,18 @@ def joint_inertia(dynamics: Dynamics) -> np.ndarray:
     return np.exp(np.log(np.maximum(diagonals, np.finfo(float).tiny)).mean(axis=0))
 
 
-def passive_damping(dynamics: Dynamics, armature: np.ndarray) -> np.ndarray:
+def lightest_inertia(dynamics: Dynamics, armature: np.ndarray) -> np.ndarray:
     """
-    Return the damping that every joint bears with 60 ms from torque to velocity, (nv,), N m s/rad.
+    Return the least inertia that the loop of each joint may see, (nv,), in kg m^2 (kg).
 
-    A velocity with v' = -d v(t - T) decays for d T below pi / 2, without oscillation below 1 / e.
-    The inertia is the lightest of the joint, that with all others free, 1 / (M^-1)_jj, in any
-    pose, and not above the rotor it is built for: that alone is left above the resonance of an
-    elastic joint.
+    That with all others free, 1 / (M^-1)_jj, in any pose, and not above the rotor it is built for:
+    that alone is left above the resonance of an elastic joint.
     """
     added = np.diag(np.maximum(armature, MIN_INERTIA))
     lightest = np.min([1.0 / np.diag(np.linalg.inv(dynamics.mass_matrix(q) + added))
                        for q in sampled_poses(dynamics.model, _POSES)], axis=0)
     rotors = np.maximum(likely_rotors(dynamics.model), armature)
-    return np.minimum(lightest, np.where(rotors > 0.0, rotors, np.inf)) / INERTIA
+    return np.minimum(lightest, np.where(rotors > 0.0, rotors, np.inf))
 
 
 def likely_rotors(model: RobotModel) -> np.ndarray:

@@ -35,8 +35,8 @@ class Gains:
         Inertia added to that of the model in the feedback of computed torque, in kg m^2 (kg).
     damping : (nv,)
         Damping of gravity compensation and safe states, in N m s/rad (N s/m).
-    passive_damping : (nv,)
-        Damping of a passive stop, in N m s/rad (N s/m).
+    lightest_inertia : (nv,)
+        Least inertia of each joint in any pose, or its rotor alone, in kg m^2 (kg).
     float_friction : (nv,)
         Part of the friction that is compensated while the arm floats.
     viscous, coulomb, stiction : (nv,)
@@ -74,7 +74,7 @@ class Gains:
     apparent_inertia: np.ndarray
     feedback_inertia: np.ndarray
     damping: np.ndarray
-    passive_damping: np.ndarray
+    lightest_inertia: np.ndarray
     float_friction: np.ndarray
     viscous: np.ndarray
     coulomb: np.ndarray

@@ -59,6 +59,7 @@ class _States:
     """The scripted clock as the subscription of joint states; they are serialized as on a wire."""
 
     topic, refused, problem = 'joint_states', 0, ''
+    source, foreign, bound = b'', b'', frozenset()
 
     def __init__(self, clock):
         self._clock, self._decoder = clock, JointStateDecoder()

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 from robodyn_ros.control.steps import (
     feedback_share, gravity_check, laws, modes, oscillation, passive_stop, stable_gains)
-from robodyn_ros.control.steps.vectors import difference, scaled
+from robodyn_ros.control.steps.vectors import difference
 from robodyn_ros.dynamics.jit.flags import any_of, both, either, equal, no, when
 from robodyn_ros.dynamics.jit.flow import choose
 
@@ -38,7 +38,10 @@ def watch(robot, body, flags, m, p):
     q, qd = m.predicted.q, m.predicted.qd
     shaken = choose(flags.fresh, [lambda: m.oscillation, lambda: oscillation.update(
         m.oscillation, difference(qd, m.motion.reference.qd), m.sent, robot.speeds,
-        scaled(passive_stop.INERTIA, p.gains.passive_damping), flags.now, m.share.usual)])
+        p.gains.lightest_inertia, flags.now, m.share.usual)])
+    # what oscillated because of wrong states is over when these are not used any more
+    shaken = oscillation.restarted(shaken, both(flags.fresh, either(
+        m.acceptance.plausibility.switched, m.acceptance.moved)))
     passive = equal(m.motion.mode, modes.PASSIVE)
     resting = choose(passive, [lambda: m.passive, lambda: passive_stop.update(
         m.passive, q, qd, robot.speeds, flags.dt)])

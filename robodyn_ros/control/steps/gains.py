@@ -21,7 +21,7 @@ class Program:
     feedback_inertia: list = joints('kg m^2', 'Inertia added to that of the model in the feedback '
                                     'of computed torque.')
     damping: list = joints('N m s/rad', 'Damping of gravity compensation.')
-    passive_damping: list = joints('N m s/rad', 'Damping of a passive stop.')
+    lightest_inertia: list = joints('kg m^2', 'Least inertia of a joint in any pose.')
     float_friction: list = joints('', 'Part of the friction compensated during hand guiding.')
     viscous: list = joints('N m s/rad', 'Viscous friction.')
     coulomb: list = joints('N m', 'Coulomb friction.')

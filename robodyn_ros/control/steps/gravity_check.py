@@ -27,7 +27,7 @@ from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
 TWICE, NOT_AT_ALL = 1.0, 2.0  # carried
 _LONGEST = 0.3   # s after activation
 _MOVED = 3e-3    # rad or m, displacement that is judged
-_ADDED, _LACKING = 0.45, 0.7  # of the gravity torque
+_ADDED, _LACKING = 0.6, 0.7  # of the gravity torque
 _MOST = 2.0      # of it; more has other causes, such as noise in the first moment
 _ALIKE = 1.3     # of the energy of the expected motion
 _SEEN = 3.0      # states in a row that show it

@@ -2,10 +2,11 @@
 Passive stop: the reaction to a fault of the feedback itself.
 
 An arm whose loop is unstable must not be stopped by this loop. The torque is the gravity torque of
-the measured position, and a damping that is stable with 60 ms from torque to velocity; if a joint
-has oscillated, one that its lightest inertia bears, see `gain_design.passive_damping`: slow
-sagging is better than shaking. When the arm has been slow for a while, a soft spring that grows
-keeps it where it is.
+the measured position, and a damping. - d M(q) qd lets all velocities decay at the rate d, without
+coupling, and with T from torque to velocity for d T below pi / 2. If a joint has oscillated, each
+joint has d times its lightest inertia instead, which an elastic joint bears, too: slow sagging is
+better than shaking. When the arm has been slow for a while, a soft spring that grows keeps it
+where it is.
 """
 
 from __future__ import annotations
@@ -20,13 +21,12 @@ from robodyn_ros.dynamics.jit.flags import above, any_of, at_least, equal, no, w
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute
 
-INERTIA = 0.06 / 0.3  # s, lightest inertia over damping: for 60 ms of delay, without overshoot
 DELAY = 0.2      # s, in place of the delay of the torques, for brakes in front of position limits
-_SLOW = 0.05     # of the velocity limit, below which a joint is slow
+_SLOW = 0.15     # of the velocity limit, below which a joint is slow
 _WAIT = 0.3      # s for which it must be slow before the spring begins
-_GROWTH = 2.0    # s in which the spring grows
-_DECAY = 10.0    # 1/s, of all velocities without an oscillation
-_RATE = 3.0      # 1/s, spring over damping
+_GROWTH = 0.5    # s in which the spring grows
+_DECAY, _SOFT_DECAY = 10.0, 5.0  # 1/s; if a joint has oscillated
+_RATE, _SOFT_RATE = 3.0, 0.3  # 1/s, spring over damping; if a joint has oscillated
 _SPRING = 0.05   # of the effort limit, largest torque of the spring
 
 
@@ -44,20 +44,20 @@ def update(m, q, qd, speeds, dt):
 
 
 def torque(body, m, q, qd, gains_, limit, lowered):
-    """
-    Return the torque of damping and spring; lowered: flag that a joint has oscillated.
-
-    Without an oscillation the damping is M times a rate: all joints slow down together.
-    """
-    light = gains_.passive_damping
-    damping = choose(lowered, [
-        lambda: scaled(_DECAY, body.part('inertial', q, gains_.armature, qd)),
-        lambda: product(light, qd)])
+    """Return the torque of damping and spring; lowered: flag that a joint has oscillated."""
     part = when(no(at_least(m.slow, _WAIT)), 0.0, smooth_step((m.slow - _WAIT) / _GROWTH))
     most = scaled(_SPRING, limit)
-    spring = clipped([_RATE * d * (x0 - x) for d, x0, x in zip(light, m.q, q)],
-                     [-each for each in most], most)
-    return difference(scaled(part, spring), damping)
+    away = [part * when(lowered, _SOFT_RATE, _RATE) * (x0 - x) for x0, x in zip(m.q, q)]
+
+    def together():
+        return [scaled(_DECAY, body.part('inertial', q, gains_.armature, each))
+                for each in (away, qd)]
+
+    def alone():
+        return [scaled(_SOFT_DECAY, product(gains_.lightest_inertia, each)) for each in (away, qd)]
+
+    held, slowed = choose(lowered, [together, alone])
+    return difference(clipped(held, [-each for each in most], most), slowed)
 
 
 def gains(gains_, carried):

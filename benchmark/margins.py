@@ -1,0 +1,213 @@
+"""
+Margins of the default settings: delays that no stamp shows, elastic joints, busy computers.
+
+Each row is a hold and a motion of 0.2 rad per joint, in one process and the same at every call. It
+is calm if no joint exceeds 121 % of its velocity limit before a fault and 130 % from 0.3 s after
+one on. Elastic joints are rotor, spring and link, integrated at 50 us; the speed is that of the
+rotor.
+
+    python benchmark/margins.py [--quick] [--save FILE]
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import deque
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+import json
+from pathlib import Path
+import sys
+
+import numpy as np
+
+from robodyn_ros.control import ArmController, Settings
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.exceptions import RobodynError
+from robodyn_ros.model import RobotModel
+from robodyn_ros.simulation import Plant
+from robodyn_ros.trajectory import TrajectoryPoint
+
+URDF = Path(__file__).resolve().parents[1] / 'urdf'
+# of example-robot-data: path, and tip
+FOREIGN = {'panda': ('panda_description/urdf/panda.urdf', 'panda_link8'),
+           'ur10': ('ur_description/urdf/ur10_robot.urdf', None),
+           'ur5': ('ur_description/urdf/ur5_robot.urdf', None),
+           'kinova': ('kinova_description/robots/kinova.urdf', 'j2s6s200_end_effector'),
+           'xarm7': ('xarm_description/urdf/xarm7.urdf', None),
+           'z1': ('z1_description/urdf/z1.urdf', None),
+           'ur3': ('ur_description/urdf/ur3_robot.urdf', None)}
+ROTORS = {'panda': [0.195] * 4 + [0.074] * 3, 'ur5': [0.3] * 3 + [0.06] * 3,
+          'robodyn7': [0.3, 0.3, 0.18, 0.14, 0.08, 0.05, 0.024]}  # kg m^2, of elastic joints
+RATES, DELAYS = (100, 250, 500, 1000), (0.0, 0.004, 0.008, 0.014, 0.02, 0.03, 0.04)  # Hz, s
+STIFFNESS, LOOPS = (20000.0, 7000.0, 2000.0), ((1000, 0.0), (1000, 0.004), (500, 0.008))
+GAPS = (0.005, 0.02, 0.05)  # s, largest time for which a busy computer sends no torque
+_BEFORE, _AFTER, _SETTLED = 1.21, 1.3, 0.3
+_STEP, _FINE = 1e-3, 5e-5  # s
+
+
+@dataclass(frozen=True)
+class Row:
+    """Result of a row; speeds as parts of the velocity limits."""
+
+    kind: str
+    arm: str
+    rate: int
+    delay: float
+    amount: float
+    side: str
+    before: float
+    after: float
+    fault: str
+
+    @property
+    def calm(self) -> bool:
+        """Return whether nothing swings."""
+        return self.before <= _BEFORE and self.after <= _AFTER
+
+
+class Rigid:
+    """An arm that equals its model."""
+
+    step = _STEP
+
+    def __init__(self, model, q):
+        self._plant = Plant(model, _STEP)
+        self._plant.reset(q)
+
+    def advance(self, torque):
+        """Make a step; return measured position and velocity, and speeds."""
+        self._plant.step(torque)
+        return self._plant.q.copy(), self._plant.qd.copy(), self._plant.qd
+
+
+class Elastic:
+    """An arm with rotors on springs; the encoders are on the motors, or on the links."""
+
+    step = _FINE
+
+    def __init__(self, dynamics, q, stiffness, rotors, side):
+        self._dynamics, self._K, self._J = dynamics, stiffness, np.array(rotors)
+        self._link, self._q, self._qd = side == 'link', q.copy(), 0.0 * q
+        self._theta = q + dynamics.gravity(q) / stiffness
+        self._omega = 0.0 * q
+
+    def advance(self, torque):
+        """Make a step; return measured position and velocity, and speeds."""
+        spring = self._K * (self._theta - self._q) + self._omega - self._qd
+        self._omega += _FINE * (torque - spring) / self._J
+        self._theta += _FINE * self._omega
+        self._qd += _FINE * self._dynamics.forward_dynamics(self._q, self._qd, spring)
+        self._q += _FINE * self._qd
+        measured = (self._q, self._qd) if self._link else (self._theta, self._omega)
+        return *(each.copy() for each in measured), self._omega
+
+
+def run(model, dynamics, arm, rate, delay=0.0, gap=0.0, seed=0, seconds=3.0):
+    """Return the largest speeds before and after a fault, and the fault."""
+    control, rng = ArmController(dynamics, Settings()), np.random.default_rng(seed)
+    history = deque(maxlen=round(delay / arm.step) + 1)
+    state = arm.advance(dynamics.gravity(start(model)))
+    history.extend([state[:2]] * history.maxlen)
+    control.activate(0.0, state[0], 0.0 * state[1])
+    torque, limit = control.gravity_torque().copy(), np.array(model.velocity_limit)
+    now = before = after = busy = 0.0
+    failed = np.inf
+    sent = False
+    while now < min(seconds, failed + 1.8):
+        q, qd = history[0]
+        if now >= busy:
+            control.host.state.q[:], control.host.state.qd[:] = q, qd
+            control.host.state.effort[:] = np.nan
+            # the stamp is the time of arrival: the delay shows nowhere
+            answer = control.receive(now, now + 100.0, now + 100.0)
+            torque = torque if answer is None else answer.copy()
+            busy = now + (rng.uniform(0.0, gap) if gap and rng.random() < 0.1 else 0.0)
+        if not sent and now > 0.7:
+            sent, zero = True, 0.0 * q
+            try:
+                control.follow(now, model.joint_names, [TrajectoryPoint(
+                    np.clip(q + 0.2, model.lower + 0.01, model.upper - 0.01), zero, zero, (),
+                    1.2)])
+            except RobodynError:
+                pass  # the arm has a fault, or the goal is out of reach
+        for _ in range(max(1, round(1.0 / rate / arm.step))):
+            *measured, speeds = arm.advance(torque)
+            history.append(measured)
+        now += 1.0 / rate
+        speed = float((np.abs(speeds) / limit).max())
+        if control.fault and failed == np.inf:
+            failed = now
+        if failed == np.inf:
+            before = max(before, speed)
+        elif now > failed + _SETTLED:
+            after = max(after, speed)
+        if not speed < 100.0:
+            break
+    return before, after, control.fault
+
+
+def start(model):
+    """Return the position at which a row begins."""
+    lower, upper = np.maximum(model.lower, -1.0), np.minimum(model.upper, 1.0)
+    return np.clip(0.5 * (lower + upper) + 0.3, lower, upper)
+
+
+def models():
+    """Return the arms that are there, by name."""
+    found = {name: RobotModel.from_urdf(URDF / f'{name}.urdf') for name in (
+        'robodyn7', 'robodyn6')}
+    if find_spec('cmeel'):
+        folder = Path(find_spec('cmeel').submodule_search_locations[0]).parent / (
+            'cmeel.prefix/share/example-robot-data/robots')
+        for name, (path, tip) in FOREIGN.items():
+            if (folder / path).exists():
+                found[name] = RobotModel.from_urdf(folder / path, **({'tip': tip} if tip else {}))
+    return found
+
+
+def rows(name, model, quick=False):
+    """Yield the rows of an arm."""
+    dynamics, q = Dynamics(model), start(model)
+
+    def row(kind, arm, rate, delay, amount=0.0, side='', **more):
+        return Row(kind, name, rate, delay, amount, side,
+                   *run(model, dynamics, arm, rate, delay, **more))
+
+    for rate in RATES[2:] if quick else RATES:
+        for delay in DELAYS[::3] if quick else DELAYS:
+            yield row('delay', Rigid(model, q), rate, delay)
+        for gap in GAPS[2:] if quick else GAPS:
+            yield row('busy', Rigid(model, q), rate, 0.0, gap, gap=gap)
+    for stiffness in () if name not in ROTORS else STIFFNESS[:1] if quick else STIFFNESS:
+        for rate, delay in LOOPS:
+            for side in ('motor', 'link'):
+                yield row('elastic', Elastic(dynamics, q, stiffness, ROTORS[name], side), rate,
+                          delay, stiffness, side)
+
+
+def main(args=None) -> int:
+    """Print the rows of all arms; return whether one is not calm."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
+    parser.add_argument('--quick', action='store_true', help='fewer rows')
+    parser.add_argument('--save', type=Path, help='JSON file of the rows')
+    options = parser.parse_args(args)
+    found = []
+    print('kind     arm       Hz    ms   gap, N m/rad  side   before %  after %')
+    for name, model in models().items():
+        for each in rows(name, model, options.quick):
+            found.append(each)
+            print(f'{each.kind:8} {name:9} {each.rate:4} {1e3 * each.delay:4.0f} '
+                  f'{each.amount:8g}      {each.side:6} {100 * each.before:6.0f} '
+                  f'{100 * each.after if each.fault else 0:8.0f} '
+                  f'{"" if each.calm else "! " + each.fault[:60]}', flush=True)
+    for kind in ('delay', 'busy', 'elastic'):
+        some = [each for each in found if each.kind == kind]
+        print(f'{kind}: {sum(each.calm for each in some)} of {len(some)} calm')
+    if options.save:
+        options.save.write_text(json.dumps([asdict(each) for each in found], indent=1))
+    return 0 if all(each.calm for each in found) else 1
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from tolerance import assert_close
 
+from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ModelError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.inertia import parallel_axis
@@ -233,3 +234,28 @@ def test_eight_cubes_on_fixed_joints_are_one_cube():
     expected = mass * side**2 * (np.eye(3) * 11 / 12 - np.full((3, 3), 1 / 4))
     assert_close(model.inertia[0], expected, ROUNDING)
     assert_close(model.first_moment[0], np.full(3, mass * side / 2), ROUNDING)
+
+
+MOUNTED = """<robot name="mounted"><link name="world"/><link name="torso"/><link name="arm_base"/>
+  <link name="upper"><inertial><origin xyz="0.2 0 0"/><mass value="2"/>
+    <inertia ixx="0.002" iyy="0.03" izz="0.03" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="lift" type="{}"><parent link="world"/><child link="torso"/><axis xyz="0 0 1"/>
+    <limit lower="0" upper="1" effort="100" velocity="1"/></joint>
+  <joint name="mount" type="fixed"><parent link="torso"/><child link="arm_base"/>
+    <origin xyz="0 0 0.7" rpy="1.5707963267948966 0 0"/></joint>
+  <joint name="joint1" type="revolute"><parent link="arm_base"/><child link="upper"/>
+    <axis xyz="0 0 1"/><limit lower="-2" upper="2" effort="20" velocity="2"/></joint></robot>"""
+
+
+@pytest.mark.parametrize('kind', ['fixed', 'prismatic'])
+def test_a_base_below_a_tilted_mount_has_the_gravity_of_the_root(kind):
+    whole = Dynamics(RobotModel.from_urdf(MOUNTED.format('fixed')))
+    arm = RobotModel.from_urdf(MOUNTED.format(kind), base='arm_base')
+    torque, = Dynamics(arm).gravity(np.zeros(1))
+    assert torque == pytest.approx(whole.gravity(np.zeros(1))[0]) == pytest.approx(3.924)
+    np.testing.assert_allclose(arm.gravity, [0.0, -9.81, 0.0], atol=1e-12)
+    assert any("base link 'arm_base' is tilted" in each for each in arm.warnings)
+    assert any('standing at 0 (lift)' in each for each in arm.warnings) == (kind == 'prismatic')
+    # a gravity of its own is in the base frame
+    own = RobotModel.from_urdf(MOUNTED.format(kind), (0.0, 0.0, -3.7), base='arm_base')
+    np.testing.assert_array_equal(own.gravity, [0.0, 0.0, -3.7])

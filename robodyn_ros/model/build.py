@@ -10,13 +10,15 @@ from numpy.typing import NDArray
 from robodyn_ros.exceptions import ModelError
 from robodyn_ros.model.description import Description, read_description
 from robodyn_ros.model.findings import Problems, WarningList
-from robodyn_ros.model.frame import Frame, frame_at_origin, rotation_about
+from robodyn_ros.model.frame import Frame, frame_at_origin, read_only, rotation_about, snap
 from robodyn_ros.model.inertia import parallel_axis, principal_moments_and_axes, rotate_inertia
 from robodyn_ros.model.joints import Joint, Mimic
 from robodyn_ros.model.links import Link, ROUNDING
 from robodyn_ros.model.mimic import Coordinate, coordinates
 from robodyn_ros.model.placeholders import doubts
 from robodyn_ros.model.selection import select, Selection
+
+EARTH = np.array([0.0, 0.0, -9.81])  # m/s^2, in the frame of the root of a URDF
 
 NEGLIGIBLE = 1e-12  # inertia about the axis, relative to the trace of the inertia
 
@@ -42,8 +44,33 @@ def build_model(source: str | bytes | os.PathLike, gravity: NDArray, base: str |
         fields = {**bodies.fields(), **_coordinate_fields(bodies, selection, warnings)}
     _check_finite(fields)
     review_fields(fields, warnings)
+    gravity = in_base(gravity, description, selection.base, warnings)
     return {'name': description.name, 'base_link': selection.base, 'gravity': gravity,
             **fields, 'warnings': warnings.lines()}
+
+
+def in_base(gravity: NDArray, description: Description, base: str,
+            warnings: WarningList) -> NDArray:
+    """
+    Return gravity in the base frame; that of the earth is turned by the joints above the base.
+
+    Moving joints above it count at position 0, and are named. Another gravity is one in the base
+    frame, and is not turned.
+    """
+    above = {joint.child: joint for joint in description.joints.values()}
+    rotation, moving, link = np.eye(3), [], base
+    while link in above:
+        joint = above[link]
+        rotation, link = joint.rotation @ rotation, joint.parent
+        moving += [joint.name] if joint.moves else []
+    turned = snap(rotation.T @ EARTH)
+    if not np.array_equal(gravity, EARTH) or np.allclose(turned, EARTH, atol=1e-6):
+        return gravity
+    warnings.add(f'base link {base!r} is tilted: gravity there is '
+                 f'({", ".join(f"{x:.4g}" for x in turned)}); another one is set by gravity')
+    for name in moving:
+        warnings.add('joint above the base turns gravity, and is regarded as standing at 0', name)
+    return read_only(turned)
 
 
 class _Bodies:

@@ -140,7 +140,8 @@ class RobotModel:
         source : str, bytes or path
             The XML itself, or the path of a file. A string that starts with ``<`` is XML.
         gravity : (3,) array
-            Gravity in the base frame (m/s^2).
+            Gravity in the base frame (m/s^2). The default is that in the frame of the root, and
+            turned by the joints between root and base.
         base : str, optional
             Link that is the fixed base, default the root. Links above or beside it are left
             out.

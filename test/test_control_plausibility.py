@@ -326,6 +326,21 @@ def test_a_joint_that_is_too_fast_is_braked_and_that_is_a_fault():
     assert arm.go(1.0) == ''
 
 
+def test_control_ends_from_a_passive_stop():
+    arm = LyingArm(floating=True).run(0.65)
+    link = arm.model.body_names[-1]
+    arm.plant.push(link, np.array([0.0, 120.0, 0.0, 0.0, 0.0, 0.0]))
+    while not arm.control.fault and arm.time < 5.0:
+        arm.run(0.002)
+    arm.plant.push(link, None)
+    arm.run(0.1)
+    assert arm.control.mode is Mode.PASSIVE
+    arm.control.shut_down('the end')
+    while not arm.control.shutdown_over and arm.time < 15.0:
+        arm.run(0.002)
+    assert arm.control.shutdown_over and np.abs(arm.plant.qd).max() < 0.02
+
+
 def test_the_speed_of_an_arm_that_is_not_under_control_is_no_fault():
     arm = LyingArm(overspeed=1.05).run(0.1)
     arm.control.deactivate()

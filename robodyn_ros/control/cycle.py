@@ -11,7 +11,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from robodyn_ros.control.steps import (
-    feedback, limits, loads, mean_torque, modes, observer, shutdown, transition, walls, wrenches)
+    feedback, gravity_check, limits, loads, mean_torque, modes, observer, shutdown, transition,
+    walls, wrenches)
 from robodyn_ros.control.steps.body import Body
 from robodyn_ros.control.steps.contact import observe
 from robodyn_ros.control.steps.reception import receive
@@ -59,6 +60,7 @@ def cycle(robot, functions, table, state, m, p):
 def respond(robot, functions, table, flags, state, m, p):
     """Return the torque of a cycle, and the memory of the next."""
     now, dt, silent = flags.now, flags.dt, flags.silent
+    p = gravity_check.withdrawn(p, m.gravity_check)
 
     # position and velocity: measured, or predicted from the last torque
     before = Body(robot, functions, loads.runtime(m.loads), p.gains)

@@ -16,7 +16,7 @@ from robodyn_ros.control.messages import ABORTS
 from robodyn_ros.control.mode import EXTERNAL_LAWS, Mode
 from robodyn_ros.control.pose.task_report import TaskReport
 from robodyn_ros.control.steps import (
-    external_law, feedback_share, modes, oscillation, shutdown, stable_gains)
+    external_law, feedback_share, gravity_check, modes, oscillation, shutdown, stable_gains)
 from robodyn_ros.control.steps.velocity_check import SMALL
 from robodyn_ros.control.trajectory_table import Paths
 from robodyn_ros.trajectory import ResultCode, Trajectory
@@ -145,6 +145,8 @@ class Status:
     def gravity_torque(self) -> np.ndarray:
         """Return the gravity torque, (nv,), at the last measured, or predicted, position."""
         m, scale = self._m, self.arm.design.gains.safe_gravity_scale
+        if m.gravity_check.carried == gravity_check.TWICE:
+            scale = 0.0 * scale
         return self.arm.gravity_torque(m.predicted.q if m.coasting else m.q) * scale
 
     @property

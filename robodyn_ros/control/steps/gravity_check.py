@@ -18,9 +18,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from robodyn_ros.control.blocks import block, joints, scalar
-from robodyn_ros.control.steps.vectors import difference, element, largest, magnitudes, positive
+from robodyn_ros.control.steps.vectors import (
+    difference, element, largest, magnitudes, positive, zeros)
 from robodyn_ros.dynamics.jit.flags import (
-    above, all_of, any_above, at_least, both, flag, no, when)
+    above, all_of, any_above, at_least, both, equal, flag, no, when)
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
 
@@ -49,6 +50,14 @@ def started(m, flag_, q, qd):
     """Return the memory of an arm that is taken over, where a flag holds."""
     at_rest = no(any_above(magnitudes(qd), _STILL))
     return when(flag_, Memory(at_rest, 0.0, q, 0.0, 0.0, 0.0, 0.0), m)
+
+
+def withdrawn(p, m):
+    """Return the program without gravity torque, for an arm that is carried twice."""
+    twice, nothing = equal(m.carried, TWICE), zeros(m.q)
+    return replace(p, gains=replace(p.gains, **{
+        name: when(twice, nothing, getattr(p.gains, name))
+        for name in ('gravity_scale', 'safe_gravity_scale')}))
 
 
 def interrupted(m):

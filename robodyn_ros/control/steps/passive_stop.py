@@ -14,10 +14,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from robodyn_ros.control.blocks import block, joints, scalar
-from robodyn_ros.control.steps import gravity_check
 from robodyn_ros.control.steps.vectors import (
     clipped, difference, product, scaled, smooth_step, zeros)
-from robodyn_ros.dynamics.jit.flags import above, any_of, at_least, equal, no, when
+from robodyn_ros.dynamics.jit.flags import above, any_of, at_least, no, when
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute
 
@@ -60,9 +59,8 @@ def torque(body, m, q, qd, gains_, limit, lowered):
     return difference(clipped(held, [-each for each in most], most), slowed)
 
 
-def gains(gains_, carried):
-    """Return the gains of the floating arm in a passive stop; carried: see `gravity_check`."""
+def gains(gains_):
+    """Return the gains of the floating arm in a passive stop."""
     nothing = zeros(gains_.damping)
     return replace(gains_, damping=nothing, float_friction=nothing,
-                   gravity_scale=when(equal(carried, gravity_check.TWICE), nothing,
-                                      gains_.safe_gravity_scale))
+                   gravity_scale=gains_.safe_gravity_scale)

@@ -109,8 +109,9 @@ def judge(robot, state, m, p, requests, clock, stops, silence):
     # gravity compensation at the end of a shutdown continues with any measurement
     stops = both(stops, no(equal(m.motion.mode, modes.CARRY)))
     shakes, carries = m.oscillation, m.gravity_check
-    inactive = equal(m.motion.mode, modes.INACTIVE)
-    oscillates, wrong = both(shakes.failed, no(inactive)), both(carries.carried, no(inactive))
+    # once: they stay true
+    new = no(either(equal(m.motion.mode, modes.INACTIVE), m.motion.fault.code))
+    oscillates, wrong = both(shakes.failed, new), both(carries.carried, new)
     return SimpleNamespace(
         unattended=flag(state.unattended),
         now=now, clock=clock, due=due,

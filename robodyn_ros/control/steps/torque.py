@@ -111,7 +111,7 @@ def built_in_law(functions, body, flags, follows, now, dt, q, qd, wrench_torque,
                             replace(p.gains, stiffness=m.springs.value))
     gains, task = oscillation.softened(gains, replace(
         p.task, stiffness=m.task_springs.value), m.oscillation.factor)
-    gains = when(passive, passive_stop.gains(gains, m.gravity_check.carried), gains)
+    gains = when(passive, passive_stop.gains(gains), gains)
     # without the estimated payload, whose inertia may be too large
     gains, task, light = light_joints.reduced(
         replace(body, runtime=m.loads.known), m.light, row, q, gains, task,

@@ -3,7 +3,7 @@ Margins of the default settings: delays that no stamp shows, elastic joints, bus
 
 Each row is a hold and a motion of 0.2 rad per joint, in one process and the same at every call. It
 is calm if no joint exceeds 121 % of its velocity limit before a fault and 130 % from 0.3 s after
-one on. Elastic joints are rotor, spring and link, integrated at 50 us; the speed is that of the
+one on; whether it is at rest at the end, below 5 %, is counted beside. Elastic joints are rotor, spring and link, integrated at 50 us; the speed is that of the
 rotor.
 
     python benchmark/margins.py [--quick] [--save FILE]
@@ -42,7 +42,7 @@ ROTORS = {'panda': [0.195] * 4 + [0.074] * 3, 'ur5': [0.3] * 3 + [0.06] * 3,
 RATES, DELAYS = (100, 250, 500, 1000), (0.0, 0.004, 0.008, 0.014, 0.02, 0.03, 0.04)  # Hz, s
 STIFFNESS, LOOPS = (20000.0, 7000.0, 2000.0), ((1000, 0.0), (1000, 0.004), (500, 0.008))
 GAPS = (0.005, 0.02, 0.05)  # s, largest time for which a busy computer sends no torque
-_BEFORE, _AFTER, _SETTLED = 1.21, 1.3, 0.3
+_BEFORE, _AFTER, _SETTLED, _REST = 1.21, 1.3, 0.3, 0.05
 _STEP, _FINE = 1e-3, 5e-5  # s
 
 
@@ -58,12 +58,19 @@ class Row:
     side: str
     before: float
     after: float
+    end: float
+    moved: bool
     fault: str
 
     @property
     def calm(self) -> bool:
         """Return whether nothing swings."""
         return self.before <= _BEFORE and self.after <= _AFTER
+
+    @property
+    def rests(self) -> bool:
+        """Return whether the arm is at rest at the end."""
+        return self.end <= _REST
 
 
 class Rigid:
@@ -104,16 +111,15 @@ class Elastic:
 
 
 def run(model, dynamics, arm, rate, delay=0.0, gap=0.0, seed=0, seconds=3.0):
-    """Return the largest speeds before and after a fault, and the fault."""
+    """Return speeds before and after a fault and at the end, whether it moved, and the fault."""
     control, rng = ArmController(dynamics, Settings()), np.random.default_rng(seed)
     history = deque(maxlen=round(delay / arm.step) + 1)
     state = arm.advance(dynamics.gravity(start(model)))
     history.extend([state[:2]] * history.maxlen)
     control.activate(0.0, state[0], 0.0 * state[1])
     torque, limit = control.gravity_torque().copy(), np.array(model.velocity_limit)
-    now = before = after = busy = 0.0
-    failed = np.inf
-    sent = False
+    now = before = after = busy = end = 0.0
+    failed, sent, moved = np.inf, False, False
     while now < min(seconds, failed + 1.8):
         q, qd = history[0]
         if now >= busy:
@@ -122,20 +128,21 @@ def run(model, dynamics, arm, rate, delay=0.0, gap=0.0, seed=0, seconds=3.0):
             # the stamp is the time of arrival: the delay shows nowhere
             answer = control.receive(now, now + 100.0, now + 100.0)
             torque = torque if answer is None else answer.copy()
-            busy = now + (rng.uniform(0.0, gap) if gap and rng.random() < 0.1 else 0.0)
+            busy = now + (rng.uniform(0.5, 1.0) * gap if rng.random() < 0.1 else 0.0)
         if not sent and now > 0.7:
             sent, zero = True, 0.0 * q
             try:
                 control.follow(now, model.joint_names, [TrajectoryPoint(
                     np.clip(q + 0.2, model.lower + 0.01, model.upper - 0.01), zero, zero, (),
                     1.2)])
+                moved = True
             except RobodynError:
-                pass  # the arm has a fault, or the goal is out of reach
+                moved = False  # the arm has a fault already
         for _ in range(max(1, round(1.0 / rate / arm.step))):
             *measured, speeds = arm.advance(torque)
             history.append(measured)
         now += 1.0 / rate
-        speed = float((np.abs(speeds) / limit).max())
+        end = speed = float((np.abs(speeds) / limit).max())
         if control.fault and failed == np.inf:
             failed = now
         if failed == np.inf:
@@ -144,7 +151,7 @@ def run(model, dynamics, arm, rate, delay=0.0, gap=0.0, seed=0, seconds=3.0):
             after = max(after, speed)
         if not speed < 100.0:
             break
-    return before, after, control.fault
+    return before, after, end, moved, control.fault
 
 
 def start(model):
@@ -193,17 +200,20 @@ def main(args=None) -> int:
     parser.add_argument('--save', type=Path, help='JSON file of the rows')
     options = parser.parse_args(args)
     found = []
-    print('kind     arm       Hz    ms   gap, N m/rad  side   before %  after %')
+    print('kind     arm       Hz    ms   gap, N m/rad  side   before %  after %  end %')
     for name, model in models().items():
         for each in rows(name, model, options.quick):
             found.append(each)
             print(f'{each.kind:8} {name:9} {each.rate:4} {1e3 * each.delay:4.0f} '
                   f'{each.amount:8g}      {each.side:6} {100 * each.before:6.0f} '
-                  f'{100 * each.after if each.fault else 0:8.0f} '
-                  f'{"" if each.calm else "! " + each.fault[:60]}', flush=True)
+                  f'{100 * each.after if each.fault else 0:8.0f} {100 * each.end:6.0f} '
+                  f'{"" if each.moved else "no motion "}{"" if each.calm else "! "}'
+                  f'{each.fault[:60]}', flush=True)
     for kind in ('delay', 'busy', 'elastic'):
         some = [each for each in found if each.kind == kind]
-        print(f'{kind}: {sum(each.calm for each in some)} of {len(some)} calm')
+        print(f'{kind}: {sum(each.calm for each in some)} of {len(some)} calm, '
+              f'{sum(each.rests for each in some)} at rest at the end, '
+              f'{sum(not each.moved for each in some)} without motion')
     if options.save:
         options.save.write_text(json.dumps([asdict(each) for each in found], indent=1))
     return 0 if all(each.calm for each in found) else 1

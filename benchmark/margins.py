@@ -3,8 +3,8 @@ Margins of the default settings: delays that no stamp shows, elastic joints, bus
 
 Each row is a hold and a motion of 0.2 rad per joint, in one process and the same at every call. It
 is calm if no joint exceeds 121 % of its velocity limit before a fault and 130 % from 0.3 s after
-one on; whether it is at rest at the end, below 5 %, is counted beside. Elastic joints are rotor, spring and link, integrated at 50 us; the speed is that of the
-rotor.
+one on; whether it is at rest at the end, below 5 %, is counted beside. Elastic joints are rotor,
+spring and link, integrated at 50 us; the speed is that of the rotor.
 
     python benchmark/margins.py [--quick] [--save FILE]
 """

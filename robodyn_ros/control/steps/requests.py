@@ -59,7 +59,9 @@ def take_over(robot, functions, requests, state, m, p):
     task = law_state.refilled(law_state.completed(task, restarts), p.tank, restarts)
     ext_law = external_law.released(external_law.requested(
         m.external_law, p.external_law, begins), located)
-    body = Body(robot, functions, loads.runtime(loads_), p.gains)
+    # of an arm that was carried twice, as the last torque of a controller that ends
+    body = Body(robot, functions, loads.runtime(loads_),
+                gravity_check.withdrawn(p, m.gravity_check).gains)
     learned = replace(m.learning, forget=p.learning.forget, estimate=when(
         forgets, zeros(m.learning.estimate), m.learning.estimate))
     learned, parameters = learning.bounded(

@@ -4,9 +4,6 @@ Torque of a guard: gravity torque, damping until the arm rests, and a hold there
 The damping is `- damping M(q) qd`: all joints decelerate at the same rate, without coupling,
 whatever the masses. Under damping alone, errors of the model would let the arm sink at a constant
 speed; therefore an `Anchor` holds it where it comes to rest, with a fraction of the effort limits.
-
-A joint that becomes faster shows that damping or hold is unstable, by a delay that no stamp shows
-or an elastic joint: from then on both, and the brakes, are soft enough for 60 ms of delay.
 """
 
 from __future__ import annotations
@@ -19,7 +16,7 @@ from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.loads import check_body, check_gravity, Loads
 from robodyn_ros.exceptions import ModelError
 from robodyn_ros.model import Payload
-from robodyn_ros.model.per_joint import not_negative, speeds
+from robodyn_ros.model.per_joint import not_negative
 from robodyn_ros.nodes.guard.parameters import GuardSettings
 from robodyn_ros.safety import (
     Anchor, brake_at_limits, check_not_raised, checked_bounds, TorqueLimiter)
@@ -27,8 +24,6 @@ from robodyn_ros.safety.limits import effort_and_rate, TorqueLimits
 
 _BRAKE = 80.0    # 1/s, deceleration per excess speed near a limit
 _REACH = 0.1     # s, shortest time in which a joint may reach its limit
-_TOO_FAST, _FASTER = 0.5, 1.2  # of velocity limit and speed at first: then the stop is soft
-_SOFT_HOLD, _SOFT_BRAKE, _SOFT_REACH = 2.0, 8.0, 0.5  # 1/s, 1/s and s, with 60 ms of delay
 _SLACK = 1e-3    # rad or m between a joint beyond its limit and its wall
 
 
@@ -49,8 +44,6 @@ class GuardTorque:
         Payloads and gravity.
     armature : (nv,) array
         Rotor inertia times gear ratio squared, in kg m^2 or kg.
-    passive : bool
-        Whether a joint was too fast since the last start.
 
     Raises
     ------
@@ -74,7 +67,6 @@ class GuardTorque:
         (self._q, self._zero, self._qdd, self._brake, self._gravity, self._hold,
          self._torque) = np.zeros((7, nv))
         self._last_time = 0.0
-        self._speeds, self._fastest, self.passive = speeds(dynamics.model), _TOO_FAST, False
         self._apply(values, effort * margin)
         self.update(0.0, np.zeros(nv), np.zeros(nv))  # compiles the dynamics
 
@@ -110,8 +102,6 @@ class GuardTorque:
         self._walls[:] = np.minimum(self._model.lower, q), np.maximum(self._model.upper, q)
         self._anchor.reset(q, qd, self._damping)
         self._hold.fill(0.0)
-        self.passive = False
-        self._fastest = max(_TOO_FAST, _FASTER * float((np.abs(qd) / self._speeds).max()))
         self._supervisor.reset(self._gravity_scale * self._dynamics.gravity(q) if torque is None
                                else torque)
 
@@ -120,13 +110,9 @@ class GuardTorque:
         self._q[:] = q
         self._move_walls(q)
         self._dynamics.gravity(q, out=self._gravity)
-        if not self.passive and (np.abs(qd) > self._fastest * self._speeds).any():
-            self.passive = True
-            self._anchor.reset(q, qd, self._damping)
         self._update_hold(q, qd)
         lower, upper = self._walls
-        brake, reach = (_SOFT_BRAKE, _SOFT_REACH) if self.passive else (_BRAKE, _REACH)
-        brake_at_limits(q, qd, lower, upper, brake, reach, out=self._brake)
+        brake_at_limits(q, qd, lower, upper, _BRAKE, _REACH, out=self._brake)
         np.multiply(qd, -self._damping, out=self._qdd)
         self._qdd += self._brake
         self._accelerate(self._qdd, self._torque)
@@ -151,8 +137,7 @@ class GuardTorque:
 
     def _update_hold(self, q: np.ndarray, qd: np.ndarray) -> None:
         """Compute the torque towards the anchor; move the anchor where the torque is limited."""
-        rate = min(self._hold_rate, _SOFT_HOLD) if self.passive else self._hold_rate
-        pull = self._anchor.pull(q, qd, self._damping, rate)
+        pull = self._anchor.pull(q, qd, self._damping, self._hold_rate)
         self._accelerate(pull, self._hold)
         excess = np.abs(self._hold) / self._hold_effort
         largest = excess.max()

@@ -14,6 +14,8 @@ from controller_node import ACTIVE, ARM, logged, MODEL, NODE, wait_for_goal  # n
 from geometry_msgs.msg import InertiaStamped, Vector3Stamped  # noqa: E402
 from guarded_arm import (  # noqa: E402
     controller, GUARD, guard, in_motion, LARGEST_STEP, staged, TIMEOUT)
+from lifecycle_msgs.msg import Transition  # noqa: E402
+from lifecycle_msgs.srv import ChangeState  # noqa: E402
 from rcl_interfaces.srv import ListParameters  # noqa: E402
 from ros_process import NodeProcess, wait_until  # noqa: E402
 
@@ -65,6 +67,11 @@ def test_a_guard_that_would_command_otherwise_is_refused_with_the_reason(testbed
             wait_until(lambda: logged(fitting, 'the guard commands the arm', since), 'take-over')
 
 
+def change_state(probe, transition):
+    assert probe.call(ChangeState, f'{NODE}/change_state',
+                      transition=Transition(id=transition)).success
+
+
 def test_a_guard_that_starts_late_receives_the_payload(testbed):
     probe = testbed.probe
     testbed.begin(None)
@@ -74,8 +81,9 @@ def test_a_guard_that_starts_late_receives_the_payload(testbed):
     for name, value in (('com', [0.0, 0.0, 0.05]), ('mass', 2.0), ('link', 'link7')):
         assert probe.set_parameter('robot_simulator', f'payload.{name}', value)[0]
     try:
-        with controller(load_time=0.1, handshake=False) as dying:
-            dying.wait_for_output(ACTIVE)
+        with controller(load_time=0.1, handshake=False, autostart=False) as dying:
+            # before it is active: a load that is not known falls from a light wrist
+            change_state(probe, Transition.TRANSITION_CONFIGURE)
             for topic, message, words in (('payload', load, 'payload on link'),
                                           ('gravity', down, 'gravity is')):
                 publisher = probe.publisher(type(message), f'{NODE}/{topic}')
@@ -84,11 +92,14 @@ def test_a_guard_that_starts_late_receives_the_payload(testbed):
             down.vector.x, down.vector.z = 0.0, -9.81  # that of the simulator
             wait_until(lambda: logged(dying, 'gravity is') > 1, 'gravity', work=lambda: (
                 publisher.publish(down), probe.spin_for(0.3)))
+            change_state(probe, Transition.TRANSITION_ACTIVATE)
+            dying.wait_for_output(ACTIVE)
             with guard(timeout=1.0) as late:
                 late.wait_for_output('the payload is that of the controller: 2 kg on link7')
                 testbed.until_guard_state('armed')
                 testbed.until_rest()
                 testbed.catch_up()
+                assert not logged(dying, 'fault: ')
                 before = testbed.q
                 dying.process.kill()
                 testbed.until_guard_state('commanding')

@@ -14,10 +14,9 @@ from controller_node import ACTIVE, ARM, logged, MODEL, NODE, wait_for_goal  # n
 from geometry_msgs.msg import InertiaStamped, Vector3Stamped  # noqa: E402
 from guarded_arm import (  # noqa: E402
     controller, GUARD, guard, in_motion, LARGEST_STEP, staged, TIMEOUT)
-from lifecycle_msgs.msg import Transition  # noqa: E402
-from lifecycle_msgs.srv import ChangeState  # noqa: E402
 from rcl_interfaces.srv import ListParameters  # noqa: E402
 from ros_process import NodeProcess, wait_until  # noqa: E402
+from std_srvs.srv import SetBool  # noqa: E402
 
 
 @pytest.fixture(scope='module')
@@ -67,11 +66,6 @@ def test_a_guard_that_would_command_otherwise_is_refused_with_the_reason(testbed
             wait_until(lambda: logged(fitting, 'the guard commands the arm', since), 'take-over')
 
 
-def change_state(probe, transition):
-    assert probe.call(ChangeState, f'{NODE}/change_state',
-                      transition=Transition(id=transition)).success
-
-
 def test_a_guard_that_starts_late_receives_the_payload(testbed):
     probe = testbed.probe
     testbed.begin(None)
@@ -81,9 +75,9 @@ def test_a_guard_that_starts_late_receives_the_payload(testbed):
     for name, value in (('com', [0.0, 0.0, 0.05]), ('mass', 2.0), ('link', 'link7')):
         assert probe.set_parameter('robot_simulator', f'payload.{name}', value)[0]
     try:
-        with controller(load_time=0.1, handshake=False, autostart=False) as dying:
-            # before it is active: a load that is not known falls from a light wrist
-            change_state(probe, Transition.TRANSITION_CONFIGURE)
+        # it waits for states until it knows the load, which would fall from a light wrist
+        assert probe.call(SetBool, 'robot_simulator/pause', data=True).success
+        with controller(load_time=0.1, handshake=False) as dying:
             for topic, message, words in (('payload', load, 'payload on link'),
                                           ('gravity', down, 'gravity is')):
                 publisher = probe.publisher(type(message), f'{NODE}/{topic}')
@@ -92,7 +86,8 @@ def test_a_guard_that_starts_late_receives_the_payload(testbed):
             down.vector.x, down.vector.z = 0.0, -9.81  # that of the simulator
             wait_until(lambda: logged(dying, 'gravity is') > 1, 'gravity', work=lambda: (
                 publisher.publish(down), probe.spin_for(0.3)))
-            change_state(probe, Transition.TRANSITION_ACTIVATE)
+            assert not logged(dying, ACTIVE)
+            assert probe.call(SetBool, 'robot_simulator/pause', data=False).success
             dying.wait_for_output(ACTIVE)
             with guard(timeout=1.0) as late:
                 late.wait_for_output('the payload is that of the controller: 2 kg on link7')
@@ -108,6 +103,7 @@ def test_a_guard_that_starts_late_receives_the_payload(testbed):
                 testbed.log(f'2 kg that a late guard learned of: sunk by {1e3 * away:.2f} mrad')
                 assert away < 0.02, 'a busy machine included'
     finally:
+        assert probe.call(SetBool, 'robot_simulator/pause', data=False).success
         assert probe.set_parameter('robot_simulator', 'payload.mass', 0.0)[0]
 
 

@@ -226,6 +226,13 @@ class Probe:
         self.until(future.done, f'a response of {name}')
         return future.result()
 
+    def change_state(self, node, transition):
+        """Request a lifecycle transition of another node; return whether it succeeded."""
+        from lifecycle_msgs.msg import Transition
+        from lifecycle_msgs.srv import ChangeState
+        return self.call(ChangeState, f'{node}/change_state',
+                         transition=Transition(id=transition)).success
+
     def set_parameter(self, node, name, value):
         """Set a parameter of another node; return (successful, reason)."""
         from rcl_interfaces.srv import SetParameters

@@ -10,7 +10,7 @@ from controller_node import CONTROLLER, logged, NODE  # noqa: E402
 from fake_arm import URDF  # noqa: E402
 from fuzz_attacks import ATTACKS  # noqa: E402
 from lifecycle_msgs.msg import State, Transition  # noqa: E402
-from lifecycle_msgs.srv import ChangeState, GetState  # noqa: E402
+from lifecycle_msgs.srv import GetState  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
 from ros_process import NodeProcess  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
@@ -39,8 +39,7 @@ def describe(probe):
 
 def configure(probe):
     """Request the configuration of the node; return whether it succeeded."""
-    transition = Transition(id=Transition.TRANSITION_CONFIGURE)
-    return probe.call(ChangeState, f'{NODE}/change_state', transition=transition).success
+    return probe.change_state(NODE, Transition.TRANSITION_CONFIGURE)
 
 
 def state(probe):

@@ -14,7 +14,7 @@ from controller_node import (  # noqa: E402
     ACTIVE, COMMANDS, CONTROLLER, logged, NODE, PATIENT, send, trajectory, wait_for_goal)
 from fake_arm import fake_controller, FakeArm, GRAVITY, START, URDF  # noqa: E402
 from lifecycle_msgs.msg import State, Transition  # noqa: E402
-from lifecycle_msgs.srv import ChangeState, GetState  # noqa: E402
+from lifecycle_msgs.srv import GetState  # noqa: E402
 import rclpy  # noqa: E402
 from robodyn_ros.exceptions import RobodynError  # noqa: E402
 from robodyn_ros.nodes.controller.node import ControllerNode  # noqa: E402
@@ -76,8 +76,7 @@ def test_two_arms_in_two_namespaces(probe):
 
 def test_the_lifecycle_twice(probe):
     def change(transition):
-        return probe.call(ChangeState, f'steps/{NODE}/change_state',
-                          transition=Transition(id=transition)).success
+        return probe.change_state(f'steps/{NODE}', transition)
 
     def state():
         return probe.call(GetState, f'steps/{NODE}/get_state').current_state.id

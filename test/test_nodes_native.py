@@ -15,7 +15,6 @@ from controller_node import (  # noqa: E402
     trajectory)
 from guarded_arm import guard, Scene  # noqa: E402
 from lifecycle_msgs.msg import Transition  # noqa: E402
-from lifecycle_msgs.srv import ChangeState  # noqa: E402
 from rcl_interfaces.srv import SetParameters  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 from robodyn_ros.nodes.native.thread import check_platform  # noqa: E402
@@ -115,9 +114,6 @@ def test_lifecycles_while_requests_trajectories_and_parameters_come(scene, lives
         scene.begin(None)
         process.wait_for_output(ACTIVE)
 
-        def change(transition):
-            return probe.call(ChangeState, f'{NODE}/change_state', transition=transition).success
-
         for life in range(lives):
             send(probe, process, trajectory(
                 MODEL.joint_names, HOME + choose.uniform(-0.1, 0.1), seconds=0.4))
@@ -126,11 +122,11 @@ def test_lifecycles_while_requests_trajectories_and_parameters_come(scene, lives
                 assert probe.call(SetParameters, f'{NODE}/set_parameters',
                                   parameters=[value.to_parameter_msg()]).results[0].successful
             for transition in end[:choose.choice([1, 2])]:
-                assert change(Transition(id=transition)), process.output[-2000:]
+                assert probe.change_state(NODE, transition), process.output[-2000:]
                 last = transition
             since = len(process.lines)
             for transition in begin[last == end[0]:]:
-                probe.until(lambda: change(Transition(id=transition)), 'the next life', 20.0)
+                probe.until(lambda: probe.change_state(NODE, transition), 'the next life', 20.0)
             process.wait_for_output('loop: native', since)
         assert process.stop()[0] == 0
     for word in ('Traceback', 'Fatal', 'fault', 'ERROR'):

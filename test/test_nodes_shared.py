@@ -14,7 +14,6 @@ from controller_node import (  # noqa: E402
     CONTROLLER, logged, NODE, PATIENT, send, trajectory)
 from design import settings_of  # noqa: E402
 from lifecycle_msgs.msg import Transition  # noqa: E402
-from lifecycle_msgs.srv import ChangeState  # noqa: E402
 from robodyn_ros.control import ArmController, with_slots  # noqa: E402
 from robodyn_ros.control.steps import laws, modes  # noqa: E402
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
@@ -96,8 +95,7 @@ def test_the_node_moves_the_arm_and_leaves_it_carried(probe, manager):
         send(probe, process, FAR)
         process.wait_for_output('the goal is reached')
         assert np.abs(manager.arm.q - START - 0.8).max() < 5e-3
-        probe.call(ChangeState, f'{NODE}/change_state', transition=Transition(
-            id=Transition.TRANSITION_DEACTIVATE))
+        probe.change_state(NODE, Transition.TRANSITION_DEACTIVATE)
         process.wait_for_output('deactivated: the last torque is the gravity torque')
         assert manager.arm.mode == modes.CARRY
         assert not logged(process, 'fault')

@@ -1,12 +1,13 @@
 """
 Margins of the default settings: delays that no stamp shows, elastic joints, busy computers.
 
-Each row is a hold and a motion of 0.2 rad per joint, in one process and the same at every call. It
-is calm if no joint exceeds 121 % of its velocity limit before a fault and 130 % from 0.3 s after
-one on; whether it is at rest at the end, below 5 %, is counted beside. Elastic joints are rotor,
-spring and link, integrated at 50 us; the speed is that of the rotor.
+Each row is a hold, in which the loop is measured, and a motion of 0.2 rad per joint, in one
+process and the same at every call. It is calm if no joint exceeds 121 % of its velocity limit
+before a fault and 130 % from 0.3 s after one on; whether it is at rest at the end, below 5 %, is
+counted beside. Elastic joints are rotor, spring and link, integrated at 50 us; the speed is that
+of the rotor.
 
-    python benchmark/margins.py [--quick] [--save FILE]
+    python benchmark/margins.py [--quick] [--unmeasured] [--save FILE]
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ STIFFNESS, LOOPS = (20000.0, 7000.0, 2000.0), ((1000, 0.0), (1000, 0.004), (500,
 GAPS = (0.005, 0.02, 0.05)  # s, largest time for which a busy computer sends no torque
 _BEFORE, _AFTER, _SETTLED, _REST = 1.21, 1.3, 0.3, 0.05
 _STEP, _FINE = 1e-3, 5e-5  # s
+# s: pause before the motion, longest wait for the measurement of the loop, and time from then on
+_MOTION, _MEASURED, _RUN = 0.7, 8.0, 2.3
 
 
 @dataclass(frozen=True)
@@ -110,7 +113,7 @@ class Elastic:
         return *(each.copy() for each in measured), self._omega
 
 
-def run(model, dynamics, arm, rate, delay=0.0, gap=0.0, seed=0, seconds=3.0):
+def run(model, dynamics, arm, rate, delay=0.0, gap=0.0, seed=0, measured=True):
     """Return speeds before and after a fault and at the end, whether it moved, and the fault."""
     control, rng = ArmController(dynamics, Settings()), np.random.default_rng(seed)
     history = deque(maxlen=round(delay / arm.step) + 1)
@@ -118,9 +121,12 @@ def run(model, dynamics, arm, rate, delay=0.0, gap=0.0, seed=0, seconds=3.0):
     history.extend([state[:2]] * history.maxlen)
     control.activate(0.0, state[0], 0.0 * state[1])
     torque, limit = control.gravity_torque().copy(), np.array(model.velocity_limit)
+    moves = _MEASURED if measured else _MOTION
+    if measured:
+        control.loop.begin()
     now = before = after = busy = end = 0.0
     failed, sent, moved = np.inf, False, False
-    while now < min(seconds, failed + 1.8):
+    while now < min(moves + _RUN, failed + 1.8):
         q, qd = history[0]
         if now >= busy:
             control.host.state.q[:], control.host.state.qd[:] = q, qd
@@ -129,7 +135,9 @@ def run(model, dynamics, arm, rate, delay=0.0, gap=0.0, seed=0, seconds=3.0):
             answer = control.receive(now, now + 100.0, now + 100.0)
             torque = torque if answer is None else answer.copy()
             busy = now + (rng.uniform(0.5, 1.0) * gap if rng.random() < 0.1 else 0.0)
-        if not sent and now > 0.7:
+        if control.update_loop(wait=True):
+            moves = min(moves, now + _MOTION)
+        if not sent and now > moves:
             sent, zero = True, 0.0 * q
             try:
                 control.follow(now, model.joint_names, [TrajectoryPoint(
@@ -173,13 +181,13 @@ def models():
     return found
 
 
-def rows(name, model, quick=False):
-    """Yield the rows of an arm."""
+def rows(name, model, quick=False, measured=True):
+    """Yield the rows of an arm; measured: its loop is measured before the motion."""
     dynamics, q = Dynamics(model), start(model)
 
     def row(kind, arm, rate, delay, amount=0.0, side='', **more):
         return Row(kind, name, rate, delay, amount, side,
-                   *run(model, dynamics, arm, rate, delay, **more))
+                   *run(model, dynamics, arm, rate, delay, measured=measured, **more))
 
     for rate in RATES[2:] if quick else RATES:
         for delay in DELAYS[::3] if quick else DELAYS:
@@ -197,12 +205,14 @@ def main(args=None) -> int:
     """Print the rows of all arms; return whether one is not calm."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
     parser.add_argument('--quick', action='store_true', help='fewer rows')
+    parser.add_argument('--unmeasured', action='store_true',
+                        help='motion at once, before the loop is measured')
     parser.add_argument('--save', type=Path, help='JSON file of the rows')
     options = parser.parse_args(args)
     found = []
     print('kind     arm       Hz    ms   gap, N m/rad  side   before %  after %  end %')
     for name, model in models().items():
-        for each in rows(name, model, options.quick):
+        for each in rows(name, model, options.quick, not options.unmeasured):
             found.append(each)
             print(f'{each.kind:8} {name:9} {each.rate:4} {1e3 * each.delay:4.0f} '
                   f'{each.amount:8g}      {each.side:6} {100 * each.before:6.0f} '

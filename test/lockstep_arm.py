@@ -33,6 +33,9 @@ class LockstepArm:
         self._late = deque(maxlen=delay + 1)
         self.now, self.control = 0.0, None
 
+    def loop(self):
+        return []
+
     def check_live(self, _dynamics):
         return None
 

@@ -20,7 +20,7 @@ from robodyn_ros.control.memory import Memory
 from robodyn_ros.control.pose.pose_motion import joint_bounds
 from robodyn_ros.control.program import Program
 from robodyn_ros.control.state import State
-from robodyn_ros.control.steps import acceptance, laws, learning, path, reception
+from robodyn_ros.control.steps import acceptance, laws, learning, loop_probe, path, reception
 from robodyn_ros.control.steps.body import PARTS
 from robodyn_ros.control.terms import Term
 from robodyn_ros.dynamics import Dynamics
@@ -88,7 +88,7 @@ class CompiledCycle:
             'runtime': dynamics.runtime.size, 'motion': Lists([n] * len(laws.MOTION)),
             'terms': terms, 'task': 6,
             'pose': 12, 'feedback': Lists([n] * 2 * n), 'pseudo_inertia': 16,
-            'report': laws.REPORT}
+            'report': laws.REPORT, 'samples': loop_probe.SAMPLES, 'edges': loop_probe.EDGES}
         lower, upper, speeds = joint_bounds(model)
         frame, learning_frame = dynamics.frame(link), dynamics.frame(learning_link)
         self.robot = SimpleNamespace(

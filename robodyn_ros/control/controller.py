@@ -27,6 +27,8 @@ from robodyn_ros.control.host import Host, law_function
 from robodyn_ros.control.initial_memory import write_initial_memory
 from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.control.load_changes import LoadChanges
+from robodyn_ros.control.loop_measurement import LoopMeasurement
+from robodyn_ros.control.loop_response import MeasuredLoop
 from robodyn_ros.control.messages import Messages
 from robodyn_ros.control.motions import Motions, StartState
 from robodyn_ros.control.path_speed import PathSpeed
@@ -97,6 +99,8 @@ class ArmController:
         Known external wrenches, and the negative of the wrench that a link is to apply.
     reflection : Reflection
         Reflected torque of another arm.
+    loop : LoopMeasurement
+        Measurement of the loop of each joint.
     observation : ContactObserver
         External torque and collisions.
     path_speed : PathSpeed
@@ -146,6 +150,7 @@ class ArmController:
         self.reflection = inputs.reflection
         self.adaptation = Adaptation(dynamics, self.loads, host, settings.adaptive)
         self._load_changes = LoadChanges(arm, status, self.adaptation.link)
+        self.loop = LoopMeasurement(arm, status)
         self.observation = ContactObserver(dynamics, host, messages,
                                            settings.observer.link or model.tip)
         self._changes = SettingChanges(arm, status, self._requests, schedule, inputs,
@@ -176,7 +181,8 @@ class ArmController:
         self.host.made.prepare(*TRACKING)
 
     def close(self) -> None:
-        """Stop the compilation that `compile_others` started."""
+        """Stop the compilation that `compile_others` started, and a measurement."""
+        self.loop.stop()
         self.host.made.stop()
 
     # --- the cycle --------------------------------------------------------------------------
@@ -297,6 +303,13 @@ class ArmController:
     check_change = _of('_changes', SettingChanges.check)
     apply = _of('_changes', SettingChanges.apply)
 
+    def update_loop(self, wait: bool = False) -> bool:
+        """Continue the measurement of the loop; return True when its result comes into use."""
+        over = self.loop.update(wait)
+        if over:
+            self._changes.use_loop(cast(MeasuredLoop, self.loop.result))
+        return over
+
     # --- loads and external torques ---------------------------------------------------------
 
     set_payload = _of('_load_changes', LoadChanges.set_payload)
@@ -335,6 +348,8 @@ class ArmController:
     gains_not_borne = _reported(Status.gains_not_borne)
     oscillations = _reported(Status.oscillations)
     feedback_inertia = _reported(Status.feedback_inertia)
+    loop_summary = _reported(Status.loop_summary)
+    measured_loops = _reported(Status.measured_loops)
     recovery = _reported(Status.recovery)
     states = _reported(Status.states)
     state_problem = _reported(Status.state_problem)

@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from robodyn_ros.control.steps import (
-    feedback, gravity_check, limits, loads, mean_torque, modes, observer, shutdown, transition,
-    walls, wrenches)
+    feedback, gravity_check, limits, loads, loop_probe, mean_torque, modes, observer, shutdown,
+    transition, walls, wrenches)
 from robodyn_ros.control.steps.body import Body
 from robodyn_ros.control.steps.contact import observe
 from robodyn_ros.control.steps.reception import receive
@@ -103,6 +103,7 @@ def respond(robot, functions, table, flags, state, m, p):
     last = shutdown.over(m.motion.shutdown, p.motion.shutdown)
     desired = when(last, terms[Term.TOTAL], desired)
     desired = brake(body, desired, q, qd, driven, either(silent, last), m, p)
+    desired = loop_probe.applied(m.probe, p.probe, desired)
     # the time of the law jumps where a delay of the states ends
     passed = minimum(now - m.before, flags.clock - m.sent_time)
     torque, verdict = limits.supervise(desired, fallback(body, desired, q, qd, silent, p), m.sent,

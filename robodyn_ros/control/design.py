@@ -9,6 +9,7 @@ from robodyn_ros.control.contact.feedback import check_shaping
 from robodyn_ros.control.gain_design import GAIN_PARAMETERS, make_gains
 from robodyn_ros.control.gains import Gains
 from robodyn_ros.control.laws.table import TRACKING
+from robodyn_ros.control.loop_response import MeasuredLoop
 from robodyn_ros.control.pose.task_gain_design import make_task_gains, TASK_PARAMETERS
 from robodyn_ros.control.pose.task_gains import TaskGains
 from robodyn_ros.control.settings import Settings
@@ -43,6 +44,8 @@ class Design:
         Bounds of the torque.
     tolerances : Tolerances
         Tolerances of trajectories.
+    loop : MeasuredLoop, optional
+        Loops of the joints, where they were measured.
 
     """
 
@@ -51,9 +54,11 @@ class Design:
     task_gains: TaskGains
     bounds: Bounds
     tolerances: Tolerances
+    loop: MeasuredLoop | None = None
 
     @classmethod
-    def make(cls, dynamics: Dynamics, settings: Settings, before: Design | None = None) -> Design:
+    def make(cls, dynamics: Dynamics, settings: Settings, before: Design | None = None,
+             loop: MeasuredLoop | None = None) -> Design:
         """
         Return the design of a robot.
 
@@ -66,6 +71,8 @@ class Design:
         before : Design, optional
             Present design, whose gains stay where their parameters are the same: the inertia they
             were made for may have changed with the payload.
+        loop : MeasuredLoop, optional
+            Measured loops of the joints; default those of `before`.
 
         Raises
         ------
@@ -75,10 +82,12 @@ class Design:
         """
         require_settings(settings)
         model = dynamics.model
-        if before is not None and _GAINS(settings) == _GAINS(before.settings):
+        loop = loop or (None if before is None else before.loop)
+        if before is not None and loop is before.loop and (
+                _GAINS(settings) == _GAINS(before.settings)):
             gains = before.gains
         else:
-            gains = make_gains(dynamics, settings)
+            gains = make_gains(dynamics, settings, loop)
         check_shaping(gains, model)
         check_limits(settings.stream, model.joint_names)
         per_joint('reflection.gain', settings.reflection.gain, model.joint_names)
@@ -88,7 +97,7 @@ class Design:
         else:
             task_gains = make_task_gains(dynamics, settings)
         return cls(settings, gains, task_gains, Bounds.from_settings(model, settings),
-                   tolerances(settings, model))
+                   tolerances(settings, model), loop)
 
 
 def require_settings(settings: Settings) -> None:

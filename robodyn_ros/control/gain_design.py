@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from robodyn_ros.control.gains import Gains, MIN_INERTIA
+from robodyn_ros.control.loop_margin import largest_frequencies
+from robodyn_ros.control.loop_response import MeasuredLoop
 from robodyn_ros.control.settings import Settings
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
@@ -22,10 +24,12 @@ GAIN_PARAMETERS = (
 _POSES = 64            # configurations for the usual inertia
 _MAX_ACCELERATION = 1000.0  # rad/s^2 or m/s^2, beyond a geared motor
 _USUAL_ACCELERATION = 500.0  # rad/s^2 or m/s^2, of a fast geared motor
+_MOST_ROTORS = 3.0  # of the likely rotor, that a measurement may add
 _RISE = 0.005  # s to its velocity limit
 
 
-def make_gains(dynamics: Dynamics, settings: Settings | None = None) -> Gains:
+def make_gains(dynamics: Dynamics, settings: Settings | None = None,
+               loop: MeasuredLoop | None = None) -> Gains:
     """
     Return the gains of settings, by default of the usual ones.
 
@@ -35,6 +39,9 @@ def make_gains(dynamics: Dynamics, settings: Settings | None = None) -> Gains:
         The robot.
     settings : Settings, optional
         The design values: natural frequencies, damping ratios and so on.
+    loop : MeasuredLoop, optional
+        Loops of the joints, where they were measured: rotors that the model lacks are added, and
+        natural frequencies without margin lowered.
 
     Raises
     ------
@@ -46,10 +53,17 @@ def make_gains(dynamics: Dynamics, settings: Settings | None = None) -> Gains:
     model, impedance, friction = dynamics.model, s.impedance, s.friction
     given = _Values(model)
     rotors = given('armature', s.armature)
+    if loop is not None:  # below its friction a joint seems to have more inertia
+        found = np.minimum(loop.missing, _MOST_ROTORS * likely_rotors(model))
+        # a rotor that was given later is that of a better measurement
+        rotors = np.where(rotors == loop.armature, rotors + found, rotors)
     inertia = joint_inertia(dynamics) + rotors
     wn = given('natural_frequency', s.natural_frequency)
     kp = given('kp', s.kp, wn ** 2)
     kd = given('kd', s.kd, 2.0 * given('damping_ratio', s.damping_ratio) * wn)
+    integral = given('ki', s.ki)
+    lowered = frequency_parts(kp, kd, loop)
+    kp, kd, integral = kp * lowered ** 2, kd * lowered, integral * lowered ** 3
     own = 0.0 if s.limits.driver_compensates_gravity else 1.0
     scale = given('gravity_scale', s.gravity_scale)
     part = s.friction_scale
@@ -57,7 +71,6 @@ def make_gains(dynamics: Dynamics, settings: Settings | None = None) -> Gains:
     believed = believed_friction(model.friction, model.damping, model.effort_limit,
                                  model.velocity_limit)
     coulomb = given('friction.coulomb', friction.coulomb, believed * model.friction)
-    integral = given('ki', s.ki)
     sliding = given('adaptive.sliding', s.adaptive.sliding, 0.25 * kd)
     _check(model, 'adaptive.sliding', sliding, sliding <= kd, 'it must be below kd: lower it, or '
            'raise the natural frequency')
@@ -71,8 +84,9 @@ def make_gains(dynamics: Dynamics, settings: Settings | None = None) -> Gains:
                               else impedance.damping_ratio),
         apparent_inertia=given('impedance.inertia', impedance.inertia,
                                np.maximum(inertia, MIN_INERTIA)),
-        feedback_inertia=given('feedback_inertia', s.feedback_inertia, np.maximum(
-            likely_rotors(model) - inertia, 0.0)),
+        feedback_inertia=given('feedback_inertia', s.feedback_inertia, np.where(
+            [each is not None for each in _responses(model, loop)],
+            0.0, np.maximum(likely_rotors(model) - inertia, 0.0))),
         damping=given('float_damping', s.float_damping, inertia),
         lightest_inertia=lightest_inertia(dynamics, rotors),
         float_friction=given('float_friction', s.float_friction),
@@ -87,7 +101,23 @@ def make_gains(dynamics: Dynamics, settings: Settings | None = None) -> Gains:
         observer_bandwidth=given('observer.bandwidth', s.observer.bandwidth),
         # an integral works against the same error
         disturbance_observer=np.where(integral == 0.0, float(s.disturbance_observer), 0.0),
-        sliding=sliding, sliding_damping=(kd - sliding) * inertia)
+        sliding=sliding, sliding_damping=(kd - sliding) * inertia,
+        frequency_part=lowered)
+
+
+def frequency_parts(kp: np.ndarray, kd: np.ndarray, loop: MeasuredLoop | None) -> np.ndarray:
+    """
+    Return the part of each natural frequency that has margins, (nv,), in (0, 1].
+
+    Where only a part 1 / e of the inertia is there at high frequency, as above the resonance of an
+    elastic joint, the feedback accelerates it e times as much.
+    """
+    if loop is None:
+        return np.ones_like(kp)
+    frequency = np.sqrt(kp * loop.excess)
+    damped = 0.5 * kd * loop.excess / np.maximum(frequency, np.finfo(float).tiny)
+    return np.minimum(largest_frequencies(damped, loop.delay) / np.maximum(
+        frequency, np.finfo(float).tiny), 1.0)
 
 
 def joint_inertia(dynamics: Dynamics) -> np.ndarray:
@@ -159,6 +189,10 @@ def sampled_poses(model: RobotModel, count: int) -> np.ndarray:
     lower = np.where(np.isfinite(model.lower), model.lower, -np.pi)
     upper = np.where(np.isfinite(model.upper), model.upper, np.pi)
     return np.random.default_rng(0).uniform(lower, upper, (count, model.nv))
+
+
+def _responses(model: RobotModel, loop: MeasuredLoop | None):
+    return [None] * model.nv if loop is None else loop.responses
 
 
 class _Values:

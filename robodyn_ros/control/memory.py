@@ -5,8 +5,8 @@ from __future__ import annotations
 from robodyn_ros.control.blocks import block, joints, numbers, part, scalar
 from robodyn_ros.control.steps import (
     acceptance, collision, disturbance, external_law, feedback_share, gravity_check, law_state,
-    learning, light_joints, limits, loads, mean_torque, modes, observer, oscillation, passive_stop,
-    predict, reflection, transition, walls, wrenches)
+    learning, light_joints, limits, loads, loop_probe, mean_torque, modes, observer, oscillation,
+    passive_stop, predict, reflection, transition, walls, wrenches)
 
 
 @block
@@ -31,6 +31,7 @@ class Memory:
     motion: modes.Memory = part(modes.Memory)
     share: feedback_share.Memory = part(feedback_share.Memory)
     gravity_check: gravity_check.Memory = part(gravity_check.Memory)
+    probe: loop_probe.Memory = part(loop_probe.Memory)
     oscillation: oscillation.Memory = part(oscillation.Memory)
     passive: passive_stop.Memory = part(passive_stop.Memory)
     walls: walls.Memory = part(walls.Memory)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from robodyn_ros.control.blocks import block, joints, part, scalar
 from robodyn_ros.control.steps import (
     acceptance, collision, disturbance, external_law, feedback_share, gains, learning, limits,
-    loads, modes, observer, reflection, transition, walls, wrenches)
+    loads, loop_probe, modes, observer, reflection, transition, walls, wrenches)
 from robodyn_ros.control.steps.gains import Task
 
 
@@ -24,6 +24,7 @@ class Program:
     switch: float = scalar('', 'Number of the last change of law, gains or limits.')
     transition: transition.Program = part(transition.Program)
     share: feedback_share.Program = part(feedback_share.Program)
+    probe: loop_probe.Program = part(loop_probe.Program)
     loads: loads.Program = part(loads.Program)
     external: wrenches.Program = part(wrenches.Program)
     target: wrenches.Program = part(wrenches.Program)

@@ -13,6 +13,7 @@ from robodyn_ros.control.design import Design, require_settings
 from robodyn_ros.control.external_inputs import ExternalInputs
 from robodyn_ros.control.gain_schedule import ScheduledGains
 from robodyn_ros.control.laws.table import TRACKING
+from robodyn_ros.control.loop_response import MeasuredLoop
 from robodyn_ros.control.mode import EXTERNAL_LAWS, Mode, MODES
 from robodyn_ros.control.motor_capacity import overload
 from robodyn_ros.control.program_writer import write_gain_change, write_settings
@@ -156,6 +157,17 @@ class SettingChanges:
         arm.host.apply()
         if enters and self._status.mode is not Mode.INACTIVE:
             self._enter(mode)
+
+    def use_loop(self, loop: MeasuredLoop) -> None:
+        """Use measured loops of the joints: gains follow from the next cycle on."""
+        arm = self._arm
+        design = Design.make(arm.loaded_dynamics(), arm.design.settings, arm.design, loop)
+        measured = np.array([each is not None for each in loop.responses]) & ~loop.unknown
+        # a joint that oscillates for an unknown reason may be one that another makes oscillate
+        known = measured[arm.memory.oscillation.factor < 1.0].all()
+        arm.program.probe.measured[:] = measured & known
+        arm.program.probe.use += 1.0
+        self.apply(design)
 
     def write(self, design: Design) -> None:
         """Write all settings of a design except its gains."""

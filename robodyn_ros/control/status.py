@@ -12,6 +12,7 @@ from robodyn_ros.control.activation_checks import recovery_notice, sides_beyond
 from robodyn_ros.control.controlled_arm import ControlledArm
 from robodyn_ros.control.gain_design import missing_rotors
 from robodyn_ros.control.laws.table import TRACKING
+from robodyn_ros.control.loop_response import SOFT
 from robodyn_ros.control.messages import ABORTS
 from robodyn_ros.control.mode import EXTERNAL_LAWS, Mode
 from robodyn_ros.control.pose.task_report import TaskReport
@@ -19,6 +20,7 @@ from robodyn_ros.control.steps import (
     external_law, feedback_share, gravity_check, modes, oscillation, shutdown, stable_gains)
 from robodyn_ros.control.steps.velocity_check import SMALL
 from robodyn_ros.control.trajectory_table import Paths
+from robodyn_ros.settings import per_joint
 from robodyn_ros.trajectory import ResultCode, Trajectory
 
 _MODES = (Mode.INACTIVE, Mode.HOLD, Mode.FLOAT, Mode.TRACK, Mode.STOP, Mode.REACH,
@@ -200,6 +202,47 @@ class Status:
                     f'frequency is lowered to {100.0 * part:.0f} % until the next activation. '
                     f'Velocities are late by about {1e3 * late:.0f} ms, whatever their stamps '
                     'say, or the joint is elastic, or much lighter than its model')
+        return found
+
+    @property
+    def loop_summary(self) -> str:
+        """Return what was found when the loop was measured, in short; '' if it was not."""
+        loop, names = self.arm.design.loop, self.arm.model.joint_names
+        if loop is None:
+            return ''
+        delays = [1e3 * each.delay for each in loop.responses if each is not None]
+        unknown = [f"'{name}'" for name, each in zip(names, loop.responses) if each is None]
+        found = (f'{min(delays):.1f} to {max(delays):.1f} ms from torque to velocity' if delays
+                 else 'nothing')
+        return found + (f'; not found for {", ".join(unknown)}' if unknown else '')
+
+    @property
+    def measured_loops(self) -> dict[str, str]:
+        """Return by joint what its measured loop has changed, as text."""
+        loop, gains, found = self.arm.design.loop, self.arm.design.gains, {}
+        if loop is None:
+            return {}
+        model = self.arm.model
+        added = gains.armature - per_joint(
+            'armature', self.arm.design.settings.armature, model.joint_names)
+        for j, (name, each) in enumerate(zip(model.joint_names, loop.responses)):
+            unit = 'kg m^2' if model.position_units[j] == 'rad' else 'kg'
+            changes = []
+            if each is not None and added[j]:
+                changes.append(f'{added[j]:.2g} {unit} are added to the model, as of a rotor')
+            part = float(gains.frequency_part[j])
+            if loop.unknown[j]:
+                found[name] = (
+                    f"loop of '{name}': neither that of a rigid joint nor that of a rotor on a "
+                    f'spring: its natural frequency stays at {100.0 * (1.0 - SOFT):.0f} %')
+            elif part < 1.0 - _NOTICED:
+                changes.append(f'its natural frequency is lowered to {100.0 * part:.0f} %')
+            if changes and not loop.unknown[j]:
+                what = 'like the slowest of the others' if each is None else (
+                    f'{1e3 * each.delay:.0f} ms, {each.inertia:.2g} {unit}, dry friction '
+                    f'{each.friction:.2g} {model.effort_units[j]}' + (
+                        f', first resonance {each.resonance:.0f} Hz' if each.resonance else ''))
+                found[name] = f"loop of '{name}': {what}: {' and '.join(changes)}"
         return found
 
     @property

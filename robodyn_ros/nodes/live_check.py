@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 import time
 from typing import Any, NamedTuple
 
+from diagnostic_msgs.msg import DiagnosticArray
 import numpy as np
 from rcl_interfaces.srv import GetParameters
 import rclpy
@@ -74,6 +75,8 @@ class Seen(NamedTuple):
         Its `joints` and `interface_name`; None if there is no such node, or no response.
     command_joints : tuple of str or None
         Parameter of the controller of this package, if it runs.
+    loop : tuple of str
+        What it found when it measured the loop, as lines.
 
     """
 
@@ -88,6 +91,7 @@ class Seen(NamedTuple):
     effort_controller: str
     parameters: dict[str, Any] | None
     command_joints: tuple[str, ...] | None
+    loop: tuple[str, ...] = ()
 
 
 def observe(joint_states: str, commands: str, timeout: float, duration: float,
@@ -132,6 +136,7 @@ def observe(joint_states: str, commands: str, timeout: float, duration: float,
 def _observe(node: Node, joint_states: str, commands: str, timeout: float, duration: float,
              on_poll: Callable[[], None]) -> Seen:
     states = PolledSubscription(node, JointState, joint_states, newest(_DEPTH))
+    diagnostics = PolledSubscription(node, DiagnosticArray, '/diagnostics', newest(_DEPTH))
     topic = node.resolve_topic_name(commands)
     begin = time.monotonic()
     messages = _collect(states, begin + timeout, on_poll, first=True)
@@ -147,7 +152,8 @@ def _observe(node: Node, joint_states: str, commands: str, timeout: float, durat
         _elsewhere(node, states.topic), topic, commanders.names, commanders.guards,
         _names(node.get_subscriptions_info_by_topic(topic)), effort_controller,
         _parameters(node, effort_controller, ['joints', 'interface_name']),
-        None if found is None else tuple(found['command_joints'] or ()))
+        None if found is None else tuple(found['command_joints'] or ()),
+        () if found is None else _measured_loop(diagnostics, own))
 
 
 def _collect(states: PolledSubscription, end: float, on_poll: Callable[[], None],
@@ -163,6 +169,20 @@ def _collect(states: PolledSubscription, end: float, on_poll: Callable[[], None]
                   for row in (message.position, message.velocity, message.effort))))
         on_poll()
     return found
+
+
+def _measured_loop(diagnostics: PolledSubscription, own: str) -> tuple[str, ...]:
+    """Return what the controller of a name has found about its loop, as lines."""
+    lines: tuple[str, ...] = ()
+    while (message := diagnostics.wait(0.0)) is not None:
+        for status in message.status:
+            values = {pair.key: pair.value for pair in status.values}
+            if status.name == f'{own}: controller':
+                found = values.get('measured loop')
+                changed = values.get('changed by it')
+                lines = ((f'loop measured: {found}',) if found else ()) + (
+                    tuple(changed.split('; ')) if changed else ())
+    return lines
 
 
 def _parameters(node: Node, name: str, wanted: Sequence[str]) -> dict[str, Any] | None:

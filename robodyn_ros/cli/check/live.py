@@ -36,11 +36,12 @@ class LiveResult(NamedTuple):
 def judge(dynamics: Dynamics, seen: Seen, driver_compensates_gravity: bool = False) -> LiveResult:
     """Return the findings about the running arm."""
     model = dynamics.model
-    found = [*_commanders(seen), *_effort_controller(model, seen)]
+    found = [*_commanders(seen), *_effort_controller(model, seen),
+             *(Finding(NOTE, 'loop', line) for line in seen.loop)]
     measured = {'joint_states': seen.topic, 'publishers': seen.publishers,
                 'messages': len(seen.messages), 'commands': seen.commands,
                 'commanders': seen.commanders, 'listeners': seen.listeners,
-                'effort_controller': seen.parameters}
+                'effort_controller': seen.parameters, 'loop': seen.loop}
     if not seen.messages:
         return LiveResult([judge_silence(seen), *found], measured)
     table = read_table(model, seen)

@@ -97,6 +97,9 @@ class Arm(Protocol):
 
         """
 
+    def loop(self) -> list[str]:
+        """Return what the controller found when it measured the loop, as lines."""
+
     def change(self, values: Values) -> None:
         """Set parameters of the running controller."""
 

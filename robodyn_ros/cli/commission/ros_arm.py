@@ -101,6 +101,12 @@ class RosArm:
                              + self._controller.last_message())
         self._check_alone(1)
         self._active = True
+        if not self._lockstep:
+            self._sender.wait_for_loop()
+
+    def loop(self) -> list[str]:
+        """Return what the controller found when it measured the loop, as lines."""
+        return [] if self._lockstep else self._sender.loop()
 
     def _check_alone(self, own: int) -> None:
         """Raise `StateError` if another controller runs: its references would be recorded."""

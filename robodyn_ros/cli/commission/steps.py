@@ -89,7 +89,8 @@ def _refuse(found) -> None:
 def activation(work: Work) -> tuple[list[str], dict]:
     """Start the controller, whose activation check compares efforts with gravity."""
     work.restart()
-    return ['the activation check passed, the controller holds the arm'], {}
+    loop = work.arm.loop()
+    return ['the activation check passed, the controller holds the arm', *loop], {'loop': loop}
 
 
 def floating(work: Work) -> tuple[list[str], dict]:

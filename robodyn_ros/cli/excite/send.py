@@ -20,9 +20,11 @@ _BEGIN = 6.0        # s until the motion must begin
 _STILL = 0.5        # s of rest recorded after the motion
 _SILENT = 5.0       # s without references after which the execution has failed
 _DIAGNOSTICS = 5.0  # s to wait for diagnostics, which are published every second
+_MEASURED = 20.0    # s to wait for the measurement of the loop
 _MOVES = 1e-4       # rad/s or m/s above which the reference moves
 # in diagnostics
 _REFUSED, _UNMET, _LAST = 'trajectories refused', 'unmet goal tolerance', 'last motion'
+_LOOP, _CHANGED, _MEASURES = 'measured loop', 'changed by it', 'is being measured'
 # results of a trajectory whose reference has reached its last point
 _COMPLETE = (ResultCode.SUCCESSFUL.name, ResultCode.GOAL_TOLERANCE_VIOLATED.name)
 
@@ -87,6 +89,17 @@ class Sender:
             what = 'references of a controller' if recorder.states else 'joint states'
             raise StateError(f'no {what} received within {_DISCOVERY:g} s: start '
                              f'{"it" if recorder.states else "the driver"} on this ROS_DOMAIN_ID')
+
+    def wait_for_loop(self) -> None:
+        """Wait until the controller has measured the loop, or cannot."""
+        self.recorder.diagnostics.clear()
+        self.recorder.wait(lambda: self._newest().get(_LOOP, 'none') != _MEASURES, _MEASURED)
+
+    def loop(self) -> list[str]:
+        """Return what the controller found when it measured the loop, as lines."""
+        values = self._wait_for_diagnostics()
+        return [line for line in (f'loop: {values.get(_LOOP, "")}', *values.get(
+            _CHANGED, '').split('; ')) if line and values.get(_LOOP)]
 
     def execute(self, points: tuple[np.ndarray, ...]) -> str:
         """

@@ -6,9 +6,10 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 from robodyn_ros.control.steps import (
-    feedback_share, gravity_check, laws, modes, oscillation, passive_stop, stable_gains)
+    feedback_share, gravity_check, laws, loop_probe, modes, oscillation, passive_stop,
+    stable_gains, transition)
 from robodyn_ros.control.steps.vectors import difference
-from robodyn_ros.dynamics.jit.flags import any_of, both, either, equal, no, when
+from robodyn_ros.dynamics.jit.flags import all_of, any_of, both, either, equal, no, when
 from robodyn_ros.dynamics.jit.flow import choose
 
 
@@ -39,6 +40,10 @@ def watch(robot, body, flags, m, p):
     shaken = choose(flags.fresh, [lambda: m.oscillation, lambda: oscillation.update(
         m.oscillation, difference(qd, m.motion.reference.qd), m.sent, robot.speeds,
         p.gains.lightest_inertia, flags.now, m.share.usual)])
+    shaken = oscillation.unchanged(shaken, m.oscillation, loop_probe.probes(m.probe, p.probe))
+    # gains with margins of the measured loop are not lowered in addition
+    changed = no(equal(p.probe.use, m.probe.use))
+    shaken = oscillation.restored(shaken, [both(changed, each) for each in p.probe.measured])
     # what oscillated because of wrong states is over when these are not used any more
     shaken = oscillation.restarted(shaken, both(flags.fresh, either(
         m.acceptance.plausibility.switched, m.acceptance.moved)))
@@ -49,5 +54,16 @@ def watch(robot, body, flags, m, p):
         body, m.gravity_check, q, qd, flags.dt)])
     carried = when(either(flags.silent, any_of([equal(m.motion.mode, each) for each in (
         modes.TRACK, modes.REACH, modes.LINEAR)])), gravity_check.interrupted(carried), carried)
-    return replace(m, oscillation=shaken, gravity_check=carried, passive=when(
+    probe = loop_probe.update(m.probe, p.probe, _may_be_probed(m, p, flags), flags.fresh, q, qd,
+                              shaken.torque, flags.dt)
+    return replace(m, oscillation=shaken, gravity_check=carried, probe=probe, passive=when(
         passive, resting, replace(resting, slow=0.0)))
+
+
+def _may_be_probed(m, p, flags):
+    """Return whether the arm is held at rest, with its whole feedback."""
+    return all_of([
+        equal(m.motion.mode, modes.HOLD), no(flags.silent), no(m.motion.fault.code),
+        no(m.external_law.active), no(m.oscillation.failed), no(m.gravity_check.checks),
+        no(transition.under_way(m.transition)),
+        equal(feedback_share.growth(m.share, p.share, flags.now), 1.0)])

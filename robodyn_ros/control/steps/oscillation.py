@@ -44,6 +44,7 @@ _BREAK = 2.0       # of them are forgotten for another one in between
 _SMOOTH = 0.3      # weight of a half wave in the mean of them
 _SMALL = 0.01      # of the velocity limit, below which no half wave counts
 _TURN = 0.3        # of its peak, beyond which a half wave of the other side begins
+_RECENT = 1.0      # s after an alarm, for which what was learned before may be wrong
 _WAIT = 3.0        # half waves after an alarm, before the next lowers the feedback further
 
 
@@ -81,6 +82,17 @@ def restarted(m, flag_):
     return when(flag_, empty, m)
 
 
+def unchanged(m, before, flags):
+    """Return the memory, as before for joints whose flag is set: they are moved on purpose."""
+    return replace(m, **{name: [when(each, old, new) for each, old, new in zip(
+        flags, getattr(before, name), getattr(m, name))] for name in _ROWS})
+
+
+def restored(m, flags):
+    """Return the memory with the whole feedback of joints whose flag is set."""
+    return replace(m, factor=[when(each, 1.0, f) for each, f in zip(flags, m.factor)])
+
+
 def reset(m, flag_):
     """Return the memory after a reset of faults, where a flag holds; the feedback stays low."""
     return replace(m, failed=when(flag_, 0.0, m.failed))
@@ -89,6 +101,11 @@ def reset(m, flag_):
 def lowered(m):
     """Return whether the feedback of a joint is lowered."""
     return any_of([below(f, 1.0) for f in m.factor])
+
+
+def recent(m):
+    """Return whether the feedback of a joint was lowered a moment ago."""
+    return any_of([both(below(f, 1.0), below(t, _RECENT)) for f, t in zip(m.factor, m.waited)])
 
 
 def update(m, error, torque, speeds, inertia, now, interval):

@@ -12,9 +12,9 @@ from robodyn_ros.control.steps import (
 from robodyn_ros.control.steps.vectors import added, difference, product, scaled, zeros
 from robodyn_ros.control.terms import compose, Term
 from robodyn_ros.dynamics.jit.flags import (
-    all_finite, all_of, any_above, at_least, both, either, equal, flag, no, when)
+    all_finite, all_of, any_above, any_of, at_least, both, either, equal, flag, no, when)
 from robodyn_ros.dynamics.jit.flow import choose
-from robodyn_ros.dynamics.jit.trace import absolute
+from robodyn_ros.dynamics.jit.trace import absolute, minimum
 
 
 def external_law_terms(robot, functions, body, now, ready, follows, q, qd, wrench_torque, m, p):
@@ -110,7 +110,8 @@ def built_in_law(functions, body, flags, follows, now, dt, q, qd, wrench_torque,
     gains = schedule.scaled(body.robot.schedule, m.schedule,
                             replace(p.gains, stiffness=m.springs.value))
     gains, task = oscillation.softened(gains, replace(
-        p.task, stiffness=m.task_springs.value), m.oscillation.factor)
+        p.task, stiffness=m.task_springs.value), [
+            minimum(f, 1.0 - soft) for f, soft in zip(m.oscillation.factor, p.probe.softness)])
     gains = when(passive, passive_stop.gains(gains), gains)
     # without the estimated payload, whose inertia may be too large
     gains, task, light = light_joints.reduced(
@@ -155,8 +156,10 @@ def compensated(body, m, p, gains, light, row, q, dt, flags):
         m.share, 2.0 * p.law_damping, 2.0 * p.law_stiffness), 1.0)
     # loads that change may have been learned
     settled = loads.settled(m.loads)
-    kept = disturbance.kept(m.disturbance, gains, compensates, prompt, dt,
-                            fades=estimated, bias_fades=either(estimated, no(settled)))
+    shaken = oscillation.recent(m.oscillation)  # what was learned then drives a soft joint away
+    kept = disturbance.kept(
+        m.disturbance, gains, compensates, prompt, dt, fades=either(estimated, shaken),
+        bias_fades=any_of([estimated, no(settled), shaken]))
     computed_torque = equal(row, laws.ROWS['computed_torque'])
     # the error of a joint with strongly reduced gains shows little
     significant = either(computed_torque, all_of([at_least(part, 0.9) for part in light.scale]))

@@ -101,6 +101,8 @@ class Components:
         self.report = ControllerReport(node, self.controller, self.states, self.cycle,
                                        self.inputs, self.guard, self.trajectories,
                                        self.other_commanders)
+        self._measured = values.measure_loop and not values.lockstep
+        self._measures = False
         self.tasks = self._periodic()
         log = node.get_logger()
         if missing := self.controller.compile_others(lambda: log.info('all laws are compiled')):
@@ -156,10 +158,20 @@ class Components:
         report, output, guard, others = (
             self.report, self._output, self.guard, self.other_commanders)
         return PeriodicTasks([
-            (report.log_changes, _OFTEN), (self.inputs.poll, _SOON),
+            (report.log_changes, _OFTEN), (self.inputs.poll, _SOON), (self._measure, _SOON),
             (guard.update_subscribers, _SELDOM), (output.telemetry.update, _SELDOM),
             (self._configuration.publish, _SELDOM), (report.log_warnings, _WARN),
             (lambda: others.update(self.cycle.active), _REPORT), (report.publish, _REPORT)])
+
+    def _measure(self) -> None:
+        """Continue the measurement of the loop, from the activation on."""
+        if self.cycle.active != self._measures:
+            self._measures = self.cycle.active
+            if self._measures and self._measured:
+                self.controller.loop.begin()
+            else:
+                self.controller.loop.stop()
+        self.controller.update_loop()
 
 
 def _simulated(node: LifecycleNode) -> bool:

@@ -58,6 +58,10 @@ class ControllerSettings:
         'then a function of the states alone. Publishes named efforts, too. Silence of the states '
         'is not detected: never with a real arm.', read_only=True)
     control: Settings = group(Settings, '')
+    measure_loop: bool = parameter(
+        True, 'Measurement of the loop of each joint in the first hold: delay, inertia, friction '
+        'and first resonance, by motions below a milliradian. Gains follow, and the rotors that '
+        'the model lacks. Not in lockstep.', read_only=True)
     own_law: str = parameter(
         '', 'Law of mode own_law: module:function (compiled), module:Class (Python), or the name '
         'of an entry point in the group robodyn_ros.control_laws.', read_only=True)

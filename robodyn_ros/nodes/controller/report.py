@@ -7,6 +7,7 @@ import numpy as np
 from rclpy.node import Node
 
 from robodyn_ros.control import ArmController
+from robodyn_ros.control.loop_response import MeasuredLoop
 from robodyn_ros.nodes.controller.control_loop import ControlLoop
 from robodyn_ros.nodes.controller.guard_link import GuardLink
 from robodyn_ros.nodes.controller.inputs import Inputs
@@ -59,6 +60,7 @@ class ControllerReport:
         self._recovers = False
         self._implausible: dict[str, str] = {}
         self._unmet: Trajectory | None = None
+        self._loop: MeasuredLoop | None = None
         self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 5)
 
     def destroy(self) -> None:
@@ -95,6 +97,7 @@ class ControllerReport:
         self._log_reduced_gains()
         self._log_unstable_gains()
         self._log_oscillations()
+        self._log_loop()
         self._log_recovery()
 
     def _remedy(self) -> str:
@@ -132,6 +135,16 @@ class ControllerReport:
             if part < self._lowered.get(name, 1.0):
                 self._node.get_logger().warning(text)
         self._lowered = {name: part for name, (part, _) in found.items()}
+
+    def _log_loop(self) -> None:
+        """Log what the measurement of the loop has changed."""
+        controller, log = self._controller, self._node.get_logger()
+        if (loop := controller.design.loop) is self._loop or loop is None:
+            return
+        self._loop = loop
+        log.info(f'loop measured: {controller.loop_summary}')
+        for text in controller.measured_loops.values():
+            log.info(text)
 
     def _log_recovery(self) -> None:
         """Log once that joints are beyond their limits, and that they are inside again."""
@@ -205,6 +218,9 @@ class ControllerReport:
             'mode': controller.mode.value, 'law': controller.law_at_work,
             'fault': controller.fault, 'recovery': controller.recovery,
             'guard': self._guard.summary, 'loop': self._cycle.loop,
+            'measured loop': ('is being measured' if controller.loop.running
+                              else controller.loop_summary),
+            'changed by it': '; '.join(controller.measured_loops.values()),
             'last motion': controller.message,
             'last result': '' if controller.code is None else controller.code.name,
             'unmet goal tolerance': controller.unmet_goal,

@@ -1,0 +1,263 @@
+"""The loop of a joint is measured: from its response to the gains that follow."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from robodyn_ros.control import ArmController, Settings
+from robodyn_ros.control.gain_design import likely_rotors, make_gains
+from robodyn_ros.control.loop_margin import gain_margin, largest_frequency, phase_margin
+from robodyn_ros.control.loop_response import (
+    certain, Doublet, fit, MeasuredLoop, moved_inertia, Response)
+from robodyn_ros.control.mode import Mode
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.model import RobotModel
+from robodyn_ros.simulation import Plant
+from robodyn_ros.trajectory import TrajectoryPoint
+
+URDF = Path(__file__).resolve().parents[1] / 'urdf'
+MODEL = RobotModel.from_urdf(URDF / 'robodyn7.urdf')
+DYNAMICS = Dynamics(MODEL)
+Q = np.array([0.3, 0.4, -0.2, -1.2, 0.1, 0.8, 0.3])
+LIMIT = np.array(MODEL.effort_limit)
+GAINS, STILL, NONE = make_gains(DYNAMICS), np.zeros(7, bool), np.zeros(7)
+SEEN = ~STILL
+
+
+def record(amplitude, J, F=0.0, b=0.0, rest=0.0, delay=0.0, length=4e-3, period=1e-3, noise=0.0,
+           seed=0):
+    """Return the doublet of a joint, integrated in steps of 10 us."""
+    step, window = 1e-5, 4.0 * length + 0.05
+    edges = length, 3.0 * length, 4.0 * length
+    speeds, v = np.zeros(round(window / step) + 1), 0.0
+    for k in range(speeds.size - 1):
+        t = k * step
+        u = rest + (amplitude if t < edges[0] else -amplitude if t < edges[1] else
+                    amplitude if t < edges[2] else 0.0)
+        if v or abs(u) > F:
+            after = v + step * (u - math.copysign(F, v or u) - b * v) / J
+            v = 0.0 if v and v * after < 0.0 else after
+        speeds[k + 1] = v
+    times = np.arange(period, window, period)
+    shown = np.rint((times - delay) / step).astype(int)
+    seen = np.where(shown > 0, speeds[np.clip(shown, 0, None)], 0.0)
+    return Doublet(amplitude, edges, times, seen + noise * np.random.default_rng(
+        seed).standard_normal(times.size))
+
+
+@pytest.mark.parametrize('J, most', [(0.05, 1.0), (0.00025, 0.2)])
+@pytest.mark.parametrize('F', [0.0, 0.3])
+@pytest.mark.parametrize('delay, period', [(0.003, 1e-3), (0.012, 2e-3)])
+def test_delay_inertia_and_friction_are_found(J, most, F, delay, period):
+    length = max(4e-3, period)
+    found = fit([record(a * most, J, F * most, 0.0, 0.2 * F * most, delay, length, period, 2e-3, k)
+                 for k, a in enumerate((0.5, 1.0))])
+    assert certain(found)
+    assert found.delay == pytest.approx(delay, abs=6e-4)
+    assert found.inertia == pytest.approx(J, rel=0.12)
+    assert found.friction == pytest.approx(F * most, abs=0.06 * most)
+    assert not found.resonance
+
+
+def test_noise_and_other_motion_are_no_response():
+    quiet = record(0.01, 0.05, noise=2e-3)
+    assert fit([quiet]) is None
+    shaken = record(1.0, 0.05)
+    other = Doublet(1.0, shaken.edges, shaken.times, 0.1 * np.sin(40.0 * shaken.times))
+    assert not certain(fit([other]))
+
+
+@pytest.mark.parametrize('rotor, link, K', [(0.2, 2.0, 7000.0), (0.08, 0.08, 2000.0)])
+def test_the_rotor_and_the_resonance_of_an_elastic_joint_are_found(rotor, link, K):
+    step, window, delay, length, amplitude = 1e-5, 0.066, 0.004, 4e-3, 3.0
+    state, speeds = np.zeros(4), []
+    for k in range(round(window / step)):
+        t = k * step
+        u = amplitude * (1.0 if t < length else -1.0 if t < 3 * length else 1.0 if t < 4 * length
+                         else 0.0)
+        spring = K * (state[0] - state[2]) + 2.0 * (state[1] - state[3])
+        state[1] += step * (u - spring) / rotor
+        state[3] += step * spring / link
+        state[[0, 2]] += step * state[[1, 3]]
+        speeds.append(state[1])
+    times = np.arange(1e-3, window, 1e-3)
+    late = np.array([0.0 if t < delay else speeds[round((t - delay) / step)] for t in times])
+    noise = 2e-3 * np.random.default_rng(0).standard_normal(times.size)
+    found = fit([Doublet(amplitude, (length, 3 * length, 4 * length), times, late + noise)])
+    assert found.inertia == pytest.approx(rotor, rel=0.2)
+    assert found.delay == pytest.approx(delay, abs=1.5e-3)
+    expected = math.sqrt(K * (1.0 / rotor + 1.0 / link)) / math.tau
+    assert found.resonance == pytest.approx(expected, rel=0.1)
+
+
+# --- margins ------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize('damping_ratio', [0.4, 0.7, 1.0, 2.0])
+@pytest.mark.parametrize('delay', [0.002, 0.02])
+def test_margins_are_those_of_the_frequency_response(damping_ratio, delay):
+    w = largest_frequency(damping_ratio, delay)
+    frequencies = np.geomspace(1e-2 * w, 100.0 * w, 200_001)
+    s = 1j * frequencies
+    loop = (2.0 * damping_ratio * w * s + w * w) * np.exp(-s * delay) / s ** 2
+    phase = np.unwrap(np.angle(-loop))  # 0 where that of the loop is -180 degrees
+    crossover = int(np.argmin(np.abs(np.log(np.abs(loop)))))
+    assert phase_margin(w, damping_ratio, delay) == pytest.approx(phase[crossover], abs=1e-3)
+    critical = int(np.flatnonzero((phase[:-1] > 0.0) & (phase[1:] <= 0.0))[0])
+    assert gain_margin(w, damping_ratio, delay) == pytest.approx(
+        1.0 / abs(loop[critical]), rel=1e-3)
+    # one of both is at its bound
+    wanted = min(math.pi / 4.0, 2.0 / 3.0 * phase_margin(1.0, damping_ratio, 0.0))
+    assert (phase_margin(w, damping_ratio, delay) == pytest.approx(wanted, abs=1e-6)
+            or gain_margin(w, damping_ratio, delay) == pytest.approx(2.0, abs=1e-6))
+    assert phase_margin(w, damping_ratio, delay) >= wanted - 1e-9
+    assert gain_margin(w, damping_ratio, delay) >= 2.0 - 1e-9
+
+
+# --- what follows -------------------------------------------------------------------------------
+
+def responses(inertia, friction=0.0, delay=0.002):
+    return [Response(delay, float(J), friction, 0.0) for J in inertia]
+
+
+def test_rotors_explain_inertia_that_the_model_lacks():
+    M, rotors = DYNAMICS.mass_matrix(Q), 0.002 * LIMIT
+    torque, still = 0.06 * LIMIT, STILL
+    free = 1.0 / np.diag(np.linalg.inv(M + np.diag(rotors)))
+    loop = MeasuredLoop.of(responses(free), SEEN, M, NONE, torque, 1e-3, still, GAINS)
+    np.testing.assert_allclose(loop.missing, rotors, rtol=1e-3)
+    assert (loop.excess == 1.0).all()
+    # where the other joints are held by their friction
+    locked = np.diag(M) + rotors
+    loop = MeasuredLoop.of(responses(locked, 20.0), SEEN, M, NONE, torque, 1e-3, still, GAINS)
+    lacks = locked > 1.3 * np.diag(M)
+    np.testing.assert_allclose(loop.missing, np.where(lacks, rotors, 0.0), rtol=1e-9)
+
+
+def test_a_rotor_that_is_given_later_replaces_the_measured_one():
+    M, likely = DYNAMICS.mass_matrix(Q), likely_rotors(MODEL)
+    found = responses(np.diag(M) + likely, 20.0)
+    loop = MeasuredLoop.of(found, SEEN, M, NONE, 0.06 * LIMIT, 1e-3, STILL, GAINS)
+    added = make_gains(DYNAMICS, Settings(), loop).armature
+    np.testing.assert_allclose(added, loop.missing)
+    given = np.full(7, 0.01)
+    given[0] = 0.0
+    gains = make_gains(DYNAMICS, Settings(armature=given.tolist()), loop)
+    np.testing.assert_allclose(gains.armature[1:], 0.01)
+    assert gains.armature[0] == added[0]
+
+
+def test_the_measured_rotor_is_at_most_three_times_the_likely_one():
+    M = DYNAMICS.mass_matrix(Q)
+    loop = MeasuredLoop.of(responses(np.diag(M) + 9.0), SEEN, M, NONE, LIMIT, 1e-3, STILL, GAINS)
+    np.testing.assert_allclose(make_gains(DYNAMICS, Settings(), loop).armature,
+                               3.0 * likely_rotors(MODEL))
+
+
+def test_an_arm_that_equals_its_model_changes_nothing():
+    M = DYNAMICS.mass_matrix(Q)
+    free = moved_inertia(M, np.zeros(7), LIMIT)
+    np.testing.assert_allclose(free, 1.0 / np.diag(np.linalg.inv(M)), rtol=1e-5)
+    loop = MeasuredLoop.of(responses(1.2 * free), SEEN, M, NONE, LIMIT, 1e-3, STILL, GAINS)
+    assert not loop.missing.any() and (loop.excess == 1.0).all()
+    np.testing.assert_allclose(loop.delay, 0.0025)
+
+
+def test_a_joint_that_was_not_measured_has_the_longest_delay_of_the_others():
+    found = [*responses(np.diag(DYNAMICS.mass_matrix(Q))[:6], delay=0.004), None]
+    loop = MeasuredLoop.of(found, STILL, DYNAMICS.mass_matrix(Q), NONE, LIMIT, 2e-3, STILL, GAINS)
+    assert loop.delay[6] == 0.005 and loop.missing[6] == 0.0
+    nothing = MeasuredLoop.of([None] * 7, STILL, DYNAMICS.mass_matrix(Q), NONE, LIMIT, 2e-3,
+                              STILL, GAINS)
+    assert not nothing.delay.any()
+
+
+def test_a_joint_that_answers_otherwise_stays_soft():
+    M = DYNAMICS.mass_matrix(Q)
+    found = responses(np.diag(M))
+    found[1], found[2] = None, Response(0.008, float(M[2, 2]), 0.0, 0.0, 25.0)
+    found[3] = Response(0.002, 0.9 * float(M[3, 3]), 0.0, 0.0, 25.0)
+    loop = MeasuredLoop.of(found, SEEN, M, NONE, LIMIT, 1e-3, STILL, GAINS)
+    assert loop.unknown.tolist() == [False, True, True, False, False, False, False]
+    hidden = MeasuredLoop.of(found, STILL, M, NONE, LIMIT, 1e-3, STILL, GAINS)
+    assert not hidden.unknown[1]
+
+
+def test_only_the_rotor_of_an_elastic_joint_is_there():
+    M = DYNAMICS.mass_matrix(Q)
+    inertia = np.diag(M).copy()
+    inertia[1] = 0.2  # less than with all others free
+    loop = MeasuredLoop.of(responses(inertia), SEEN, M, NONE, LIMIT, 1e-3, STILL, GAINS)
+    assert loop.excess[1] == pytest.approx(M[1, 1] / 0.2)
+    shaken = np.arange(7) == 0
+    inertia[:2] = 0.9 * M[0, 0], M[1, 1]
+    loop = MeasuredLoop.of(responses(inertia), SEEN, M, NONE, LIMIT, 1e-3, shaken, GAINS)
+    assert loop.excess[0] == pytest.approx(1.0 / 0.9) and (loop.excess[1:] == 1.0).all()
+
+
+# --- the sequence -------------------------------------------------------------------------------
+
+class Late:
+    """The simulator, with states that are late."""
+
+    def __init__(self, delay=0, noise=2e-3):
+        self.plant = Plant(MODEL, 1e-3)
+        self.plant.reset(Q)
+        self._late, self._noise = [], noise
+        self._delay, self._rng = delay, np.random.default_rng(0)
+        self.controller = ArmController(DYNAMICS, Settings())
+        self.controller.activate(0.0, Q, 0.0 * Q)
+        self.torque = self.controller.gravity_torque().copy()
+        self.now, self.furthest = 0.0, 0.0
+
+    def run(self, seconds, until=lambda: False):
+        end, controller = self.now + seconds, self.controller
+        while self.now < end and not until():
+            self._late.append((self.plant.q.copy(), self.plant.qd.copy()))
+            q, qd = self._late[-1 - self._delay] if len(self._late) > self._delay else (Q, 0.0 * Q)
+            noisy = qd + self._noise * self._rng.standard_normal(7)
+            self.torque = controller.update(self.now, q, noisy)[0].copy()
+            self.plant.step(self.torque)
+            self.furthest = max(self.furthest, float(np.abs(self.plant.q - Q).max()))
+            self.now += 1e-3
+
+
+def test_all_joints_are_measured_in_a_hold_by_motions_below_a_milliradian():
+    arm = Late(delay=9)
+    arm.controller.loop.begin()
+    arm.run(6.0, lambda: arm.controller.update_loop(wait=True))
+    loop, gains = arm.controller.loop.result, arm.controller.design.gains
+    assert loop is not None and arm.controller.design.loop is loop and arm.now < 5.0
+    assert arm.furthest < 1e-3
+    free = 1.0 / np.diag(np.linalg.inv(DYNAMICS.mass_matrix(Q)))
+    for each, inertia in zip(loop.responses, free):
+        assert each.delay == pytest.approx(0.009, abs=1e-3)
+        assert each.inertia == pytest.approx(inertia, rel=0.25)
+    assert not loop.missing.any() and not gains.feedback_inertia.any()
+    np.testing.assert_allclose(np.sqrt(gains.kp), [
+        min(20.0, largest_frequency(1.0, delay)) for delay in loop.delay])
+    assert arm.controller.loop_summary.endswith('ms from torque to velocity')
+
+
+def test_a_motion_interrupts_the_measurement_and_a_hold_continues_it():
+    arm = Late()
+    arm.controller.loop.begin()
+    arm.run(1.8, lambda: arm.controller.update_loop(wait=True))
+    assert arm.controller.loop.running
+    zero = 0.0 * Q
+    arm.controller.follow(arm.now, MODEL.joint_names, [
+        TrajectoryPoint(Q + 0.1, zero, zero, (), 1.0)])
+    arm.run(0.9, lambda: arm.controller.update_loop(wait=True))
+    reference = arm.controller.reference.q
+    assert arm.controller.mode is Mode.TRACK and np.abs(arm.plant.q - reference).max() < 5e-3
+    arm.run(6.0, lambda: arm.controller.update_loop(wait=True))
+    assert arm.controller.loop.result is not None and not arm.controller.fault
+
+
+def test_a_measurement_that_was_stopped_has_no_result():
+    arm = Late()
+    arm.controller.loop.begin()
+    arm.run(1.8, lambda: arm.controller.update_loop(wait=True))
+    arm.controller.loop.stop()
+    assert not arm.controller.loop.running and not arm.controller.update_loop(wait=True)
+    assert arm.controller.loop.result is None and arm.controller.loop_summary == ''

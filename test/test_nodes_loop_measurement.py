@@ -1,0 +1,41 @@
+"""A controller node measures the loop of the simulated arm, and reports what it found."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='a controller needs ROS 2')
+
+from controller_node import ARM, CONTROLLER, PATIENT, SIMULATOR  # noqa: E402
+from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
+from ros_process import NodeProcess, Probe  # noqa: E402
+from sensor_msgs.msg import JointState  # noqa: E402
+
+URDF = {'urdf_file': str(ARM)}
+ROTORS = [0.1, 0.1, 0.1, 0.1, 0.05, 0.04, 0.03]  # kg m^2, which the URDF lacks
+MEASURES = {**PATIENT, 'measure_loop': True}
+
+
+@pytest.mark.parametrize('loop', ['native', 'python'])
+def test_rotors_that_the_urdf_lacks_are_found_by_motions_that_nobody_sees(loop):
+    with NodeProcess(SIMULATOR, {**URDF, 'armature': ROTORS}), Probe() as probe, NodeProcess(
+            CONTROLLER, {**URDF, **MEASURES, 'loop': loop}) as controller:
+        states = probe.subscribe(JointState, 'joint_states')
+        diagnostics = probe.subscribe(DiagnosticArray, '/diagnostics')
+        controller.wait_for_output('active')
+        probe.until(lambda: states, 'a state')
+        start = np.array(states[-1].position)
+        probe.until(lambda: 'loop measured' in controller.output, 'the measurement')
+        moved = max(np.abs(np.array(each.position) - start).max() for each in states)
+        assert moved < 2e-3
+        del diagnostics[:]
+
+        def found():
+            return [pair.value for message in diagnostics for status in message.status
+                    for pair in status.values if pair.key == 'changed by it' and pair.value]
+        probe.until(found, 'diagnostics with what was changed')
+        text = found()[-1]
+        for name, rotor in zip((f'joint{k}' for k in range(1, 8)), ROTORS):
+            line = next(each for each in text.split('; ') if f"'{name}'" in each)
+            added = float(line.split(' kg m^2 are added')[0].rsplit(' ', 1)[1])
+            assert added == pytest.approx(rotor, rel=0.5), line
+        assert 'fault' not in controller.output

@@ -155,28 +155,6 @@ def test_without_a_payload_none_is_written(bags, tmp_path, capsys):
     assert 'none: the mass is below its uncertainty' in capsys.readouterr().out
 
 
-@pytest.mark.parametrize('held_back, urdf, words', [
-    ([0.05, 0.02], [0.5, 0.4], ''), ([0.001, 0.002], [0.001, 0.001], ''),
-    ([0.05, 0.02], [0.01, 0.01], 'the URDF is more accurate'),
-    ([0.9, 0.5], [4.0, 5.0], 'more than 30 %: check the stamps'),
-    ([np.nan, np.nan], [0.1, 0.1], 'record longer')])
-def test_a_result_is_good_only_if_it_explains_what_was_held_back(held_back, urdf, words):
-    from robodyn_ros.cli.identify.command import objection
-    found = SimpleNamespace(held_back=np.array(held_back), urdf=np.array(urdf))
-    assert words in objection(found) and bool(words) == bool(objection(found))
-
-
-@pytest.mark.parametrize('held_back, urdf, end', [
-    (0.00288, 0.00198, 'mean residual 0.288 %, with the URDF 0.198 %; the URDF is more accurate, '
-     'but models below 1 % count as equally good'),
-    (0.00198, 0.00288, 'mean residual 0.198 %, with the URDF 0.288 %')])
-def test_a_result_that_passes_although_the_urdf_is_better_gives_the_reason(held_back, urdf, end):
-    from robodyn_ros.cli.identify.command import _verdict
-    found = SimpleNamespace(held_back=np.array([held_back, np.nan]), urdf=np.array([urdf, 1.0]))
-    printed = _verdict(found)
-    assert printed.startswith('pass') and printed.endswith(end)
-
-
 def test_residuals_are_drawn(bags, tmp_path):
     pytest.importorskip('matplotlib')
     path = tmp_path / 'rest.png'

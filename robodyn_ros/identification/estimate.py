@@ -12,6 +12,8 @@ from scipy.linalg import qr
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.identification.condition import condition_number
+from robodyn_ros.identification.correlation import correlated_samples
+from robodyn_ros.identification.effort_ratio import effort_ratios
 from robodyn_ros.identification.equations import Equations, Excerpt, JOINT_TERMS
 from robodyn_ros.identification.fit import Fit, residual, solve
 from robodyn_ros.identification.jackknife import block_covariance
@@ -21,6 +23,7 @@ from robodyn_ros.identification.unknowns import NOT_NEGATIVE, Physical, Unknowns
 
 QUANTILE = 1.96       # quantile of the normal distribution for intervals of 95 %
 _UNIDENTIFIED = 0.3   # ratio of posterior and prior deviation above which data is uninformative
+_WORSE = 1.2          # ratio of residuals from which on a joint needs a number
 _TRIMMED = 2          # rounds without outliers
 _OUTLIER = 4.0        # standard deviations from which a residual is an outlier
 _NORMAL = 1.4826      # standard deviation per median of the absolute values
@@ -80,6 +83,10 @@ class Estimate(NamedTuple):
         Time from which data was held back, in s.
     mean_load : (nv,) array
         Mean torque, in N m (N), with which dry friction grew; 0 where it does not.
+    correlation : (nv,) array
+        Number of successive residuals per independent one; below 2 where they are noise.
+    effort_ratio : (nv,) array
+        Recorded effort per torque of the URDF; NaN where the data does not determine it.
 
     """
 
@@ -99,6 +106,8 @@ class Estimate(NamedTuple):
     predicted: list[NDArray]
     split: float
     mean_load: NDArray
+    correlation: NDArray
+    effort_ratio: NDArray
 
 
 def estimate(dynamics: Dynamics, data: Excerpt, groups: Collection[str],
@@ -140,7 +149,9 @@ def estimate(dynamics: Dynamics, data: Excerpt, groups: Collection[str],
     if payload_link is not None:
         payload = initial_payload(dynamics, train, payload_link)
     unknowns = Unknowns(dynamics, groups, inertia_spread, payload, delay, data.dry)
-    fit, unexcited = _identifiable(unknowns, train, data.moves)
+    ratio = effort_ratios(train, dynamics.parameters)
+    near = unknowns.near(np.where(np.isfinite(ratio) & ('scale' in groups), ratio, 1.0))
+    fit, unexcited = _identifiable(near, train, data.moves)
     for _ in range(_TRIMMED):
         kept = _without_outliers(fit, train)
         fit = solve(fit.unknowns, kept, fit.z, fit.deviation)
@@ -148,6 +159,7 @@ def estimate(dynamics: Dynamics, data: Excerpt, groups: Collection[str],
     _check_signs(dynamics, fit.physical)
     test = [joint.between(split, np.inf) for joint in data.joints]
     body = fit.unknowns.payload_body
+    errors = [residual(joint, j, fit.physical, body) for j, joint in enumerate(data.joints)]
     return Estimate(
         fit.physical, _joint_values(fit, dynamics.nv),
         _payload_values(dynamics, fit, payload_link),
@@ -158,9 +170,10 @@ def estimate(dynamics: Dynamics, data: Excerpt, groups: Collection[str],
         _relative_residuals(test, fit.physical, body),
         _relative_residuals(test, unknowns.nominal._replace(delay=fit.physical.delay), -1),
         [joint.times for joint in data.joints], [joint.effort for joint in data.joints],
-        [joint.effort + residual(joint, j, fit.physical, body)
-         for j, joint in enumerate(data.joints)], split,
-        np.array([_mean_load(joint) for joint in train]))
+        [joint.effort + error for joint, error in zip(data.joints, errors)], split,
+        np.array([_mean_load(joint) for joint in train]),
+        np.array([correlated_samples(error, joint.segment)
+                  for joint, error in zip(data.joints, errors)]), ratio)
 
 
 def _check_amount(dynamics: Dynamics, data: Excerpt, train: list[Equations]) -> None:
@@ -176,21 +189,36 @@ def _identifiable(unknowns: Unknowns, joints: list[Equations],
                   moves: NDArray) -> tuple[Fit, list[tuple[str, int]]]:
     """Return the solution, and the joint parameters that the data does not identify."""
     dropped = [each for each in unknowns.numbers if not moves[each[1]]]
-    near, deviation = None, None
+    needed: set[tuple[str, int]] = set()
+    fit = solve(unknowns.without(dropped), joints)
     while True:
-        fit = solve(unknowns.without(dropped), joints, near, deviation)
-        numbers = fit.unknowns.numbers
-        if not numbers:
+        doubtful = _most_doubtful(fit, needed)
+        if doubtful is None:
             return fit, dropped
-        first = 10 * len(fit.unknowns.bodies)
-        ratio = (np.sqrt(np.diag(fit.covariance)) / fit.spread)[first:first + len(numbers)]
-        # of two parameters that are confounded, an offset is dropped first
-        offset = np.array([kind == 'offset' for kind, _ in numbers])
-        worst = int(np.argmax(ratio + 1e-3 * offset))
-        if ratio[worst] < _UNIDENTIFIED:
-            return fit, dropped
-        dropped = [*dropped, numbers[worst]]
-        near, deviation = np.delete(fit.z, first + worst), fit.deviation
+        fewer = unknowns.without([*dropped, doubtful])
+        at = 10 * len(fewer.bodies) + fit.unknowns.numbers.index(doubtful)
+        other = solve(fewer, joints, np.delete(fit.z, at), fit.deviation)
+        # where the model errs, its errors alone make intervals wide
+        if other.deviation[doubtful[1]] > _WORSE * fit.deviation[doubtful[1]]:
+            needed.add(doubtful)
+        else:
+            fit, dropped = other, [*dropped, doubtful]
+
+
+def _most_doubtful(fit: Fit, needed: Collection[tuple[str, int]]) -> tuple[str, int] | None:
+    """Return the number of a joint that is least identified; None if all others are."""
+    numbers, first = fit.unknowns.numbers, 10 * len(fit.unknowns.bodies)
+    ratio = (np.sqrt(np.diag(fit.covariance)) / fit.spread)[first:first + len(numbers)]
+    # of two parameters that are confounded, such as an offset and the scale of constant gravity,
+    # the offset is dropped first
+    doubts = [(part + 1e-3 * (each[0] == 'offset'), each) for part, each in zip(ratio, numbers)
+              if part >= _UNIDENTIFIED and each not in needed]
+    if not doubts:
+        return None
+    kind, j = max(doubts)[1]
+    if kind == 'scale' and ('offset', j) in numbers and ('offset', j) not in needed:
+        return 'offset', j
+    return kind, j
 
 
 def _without_outliers(fit: Fit, joints: list[Equations]) -> list[Equations]:

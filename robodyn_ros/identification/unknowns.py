@@ -145,20 +145,28 @@ class Unknowns:
         Parameters
         ----------
         usual : (6, nv) array
-            Typical deviation of the joint terms.
+            Typical deviation of the joint terms, in the unit of the recorded efforts.
 
         """
-        bodies = [body.spread / WEIGHTS for body in self.bodies]
-        return np.concatenate([*bodies, [SCALE_SPREAD if kind == 'scale' else
-                                         usual[JOINT_TERMS.index(kind), j]
+        bodies, scale = [body.spread / WEIGHTS for body in self.bodies], abs(self.nominal.scale)
+        return np.concatenate([*bodies, [SCALE_SPREAD * scale[j] if kind == 'scale' else
+                                         usual[JOINT_TERMS.index(kind), j] / scale[j]
                                          for kind, j in self.numbers],
                                np.full(int(self.delayed), DELAY_SPREAD)])
 
     def without(self, dropped: Collection[tuple[str, int]]) -> Unknowns:
         """Return the unknowns without some joint numbers, which stay as in the URDF."""
+        scale = self.nominal.scale.copy()
+        scale[[j for kind, j in dropped if kind == 'scale']] = 1.0
+        other = self.near(scale)
+        other.numbers = [each for each in self.numbers if each not in dropped]
+        return other
+
+    def near(self, scale: NDArray) -> Unknowns:
+        """Return the unknowns with other scales, (nv,), than 1 to begin with."""
         other = object.__new__(Unknowns)
         other.__dict__.update(self.__dict__)
-        other.numbers = [each for each in self.numbers if each not in dropped]
+        other.nominal = self.nominal._replace(scale=scale)
         return other
 
     def number(self, kind: str, j: int) -> int | None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from robodyn_ros.cli.commission.arm import Run
 from robodyn_ros.cli.commission.folder import Folder
-from robodyn_ros.cli.identify.command import described, objection, report
+from robodyn_ros.cli.identify.command import described, report
 from robodyn_ros.cli.identify.output import check_not_locked, identified_urdf, parameters
 from robodyn_ros.cli.robot import Robot
 from robodyn_ros.dynamics import Dynamics
@@ -17,6 +17,7 @@ from robodyn_ros.exceptions import ParameterError, StateError
 from robodyn_ros.identification.dry_friction import DryFriction
 from robodyn_ros.identification.estimate import Estimate
 from robodyn_ros.identification.identify import identify
+from robodyn_ros.identification.verdict import objections
 from robodyn_ros.model import RobotModel
 
 URDF, PICTURE = 'better.urdf', 'identification.png'
@@ -59,11 +60,10 @@ class Learning:
         groups = ['friction', 'armature', *(['inertia'] if self.finds_inertia() else [])]
         data, found, remark = identify(self._dynamics, recording, groups, dry=self._friction,
                                        tick=self._tick)
-        reason = objection(found)
         text = [*described(data, recording), *([remark] if remark else []), '',
                 *report(self._model, found, dry=data.dry, listed='the report names them')]
-        if reason:
-            raise StateError('\n'.join([*text, f'the identification failed: {reason}']))
+        if objections(self._model.joint_names, found):
+            raise StateError('\n'.join([*text, 'the identification failed']))
         result = {'parameters': parameters(found, data.dry), 'joints': found.joints,
                   'unexcited': found.unexcited, 'base': found.base,
                   'held_back': found.held_back.tolist(), 'urdf': found.urdf.tolist(),

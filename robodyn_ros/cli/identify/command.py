@@ -29,6 +29,7 @@ from robodyn_ros.identification.estimate import Estimate, Value
 from robodyn_ros.identification.identify import identify
 from robodyn_ros.identification.recording import Recording
 from robodyn_ros.identification.unknowns import GROUPS
+from robodyn_ros.identification.verdict import objections
 from robodyn_ros.model import RobotModel
 
 EXAMPLES = """examples:
@@ -37,9 +38,7 @@ EXAMPLES = """examples:
   robodyn identify run2 better.urdf --payload tool0 --output tool.yaml
   robodyn identify run1 --estimate friction,scale --effort-topic effort_controller/commands
 """
-_MAX_RESIDUAL = 0.3  # largest residual of the held-back torque
-_UNEVEN = 1.5        # ratio of steps between stamps that is worth a remark
-_EXACT = 0.01        # residual below which models count as equally good
+_UNEVEN = 1.5  # ratio of steps between stamps that is worth a remark
 _PAYLOAD = ('mass (kg)', 'com x (m)', 'com y', 'com z', 'Ixx (kg m^2)', 'Iyy', 'Izz', 'Ixy', 'Ixz',
             'Iyz')
 
@@ -116,7 +115,7 @@ def run(options: argparse.Namespace) -> int:
         steps.write_line(line)
     for path in _write(options, robot, model, found, data.dry):
         steps.write_line(f'written: {path}')
-    return 0 if not objection(found) else 1
+    return 1 if objections(model.joint_names, found) else 0
 
 
 def described(data: Excerpt, recording: Recording) -> list[str]:
@@ -140,7 +139,9 @@ def _write(options: argparse.Namespace, robot: Robot, model: RobotModel, found: 
     if options.output:
         head = [f'Identified from {options.recording.name} with {robot.urdf.name}'
                 + (f'; goes with {options.urdf_output.name}' if options.urdf_output else ''),
-                'Joints: ' + ', '.join(model.joint_names), *remarks(found, options.payload, dry)]
+                'Joints: ' + ', '.join(model.joint_names),
+                *(f'FAILED: {reason}' for reason in objections(model.joint_names, found)),
+                *remarks(found, options.payload, dry)]
         options.output.write_text(parameter_file(parameters(found, dry), head), encoding='utf-8')
         written.append(options.output)
     if options.urdf_output:
@@ -178,7 +179,7 @@ def report(model: RobotModel, found: Estimate, everything: bool = False,
     for kind, j in found.unexcited:
         lines.append(f'not excited: {kind} of {model.joint_names[j]}, kept as in the URDF '
                      f'({number(_kept(found, kind, j))})')
-    return lines + ['', _verdict(found)]
+    return [*lines, '', *_verdict(model, found)]
 
 
 def _dry_lines(model: RobotModel, dry: DryFriction | None) -> list[str]:
@@ -208,32 +209,16 @@ def _base_lines(found: Estimate, everything: bool, listed: str) -> list[str]:
     return lines
 
 
-def objection(found: Estimate) -> str:
-    """Return the reason why the result must not be used; '' if the validation passes."""
-    valid = np.isfinite(found.held_back)
-    if not valid.any():
-        return 'no motion in the held-back part of the recording: record longer'
-    residual = np.mean(found.held_back[valid])
-    if residual > _MAX_RESIDUAL:
-        return (f'more than {100.0 * _MAX_RESIDUAL:g} %: check the stamps of the recording (are '
-                'they even?), the unit of the efforts, and the URDF')
-    if residual > max(np.mean(found.urdf[valid]), _EXACT):
-        return 'the URDF is more accurate'
-    return ''
-
-
-def _verdict(found: Estimate) -> str:
-    reason, valid = objection(found), np.isfinite(found.held_back)
-    if not valid.any():
-        return f'FAIL  {reason}'
-    residual, urdf = np.mean(found.held_back[valid]), np.mean(found.urdf[valid])
-    remark = reason
-    if urdf < residual <= _EXACT:
-        remark = (f'the URDF is more accurate, but models below {100.0 * _EXACT:g} % count as '
-                  'equally good')
-    return ('FAIL' if reason else 'pass') + (
-        f'  held-back torque: mean residual {100.0 * residual:.3g} %, with the URDF '
-        f'{100.0 * urdf:.3g} %' + (f'; {remark}' if remark else ''))
+def _verdict(model: RobotModel, found: Estimate) -> list[str]:
+    """Return a line for each joint that fails, and one about all."""
+    reasons = objections(model.joint_names, found)
+    means = [f'{100.0 * np.mean(each[np.isfinite(found.held_back)]):.3g} %'
+             for each in (found.held_back, found.urdf) if np.isfinite(found.held_back).any()]
+    lines = [row for reason in reasons for row in paragraph('FAIL  ', reason)]
+    if means:
+        lines.append(f'{"FAIL" if reasons else "pass"}  held-back torque: mean residual '
+                     f'{means[0]}, with the URDF {means[1]}')
+    return lines
 
 
 def _cell(value: Value) -> str:

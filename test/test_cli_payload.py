@@ -68,7 +68,7 @@ def measure(monkeypatch, tmp_path, capsys):
     def run(model, *options):
         arms = []
         monkeypatch.setattr(command, 'make_arm', lambda *_: arms.append(Running(model)) or arms[0])
-        consent = () if '--ask' in options else ('--yes',)
+        consent = () if '--ask' in options else ('--yes', '--at-the-stop')
         code = main(['payload', str(ARM), '--link', LINK, *consent,
                      *(each for each in options if each != '--ask')])
         return code, ''.join(capsys.readouterr()), arms and arms[0]

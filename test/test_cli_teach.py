@@ -26,6 +26,7 @@ from sensor_msgs.msg import JointState  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
 PUSH, GENTLE = 6.0, 0.3  # N, at the tip, below a speed in rad/s
+AGREED = ('--yes', '--at-the-stop')
 
 
 class Person(Thread):
@@ -74,7 +75,7 @@ def test_taught_by_pushing_and_replayed(tmp_path, capsys, monkeypatch):
         controller.wait_for_output(ACTIVE)
         # Ctrl-C ends the recording: the arm holds, and what was recorded is kept
         person = Person(probe, lambda: os.kill(os.getpid(), signal.SIGINT))
-        code = main(['teach', str(folder), '--duration', '60', '--gripper', 'gripper'])
+        code = main(['teach', str(folder), '--duration', '60', '--gripper', 'gripper', *AGREED])
         said = ''.join(capsys.readouterr())
         person.stop()
         assert code == INTERRUPTED and f'written: {folder}' in said, said
@@ -84,7 +85,7 @@ def test_taught_by_pushing_and_replayed(tmp_path, capsys, monkeypatch):
         assert taught.gripper_names == ('finger',) and np.all(taught.gripper == 0.02)
         assert contents(folder / 'bag')[0]['/joint_states']
         # the arm is where it was left: the way to the start is an approach
-        code = main(['replay', str(folder), str(ARM), '--fastest', '--yes', '--bag',
+        code = main(['replay', str(folder), str(ARM), '--fastest', *AGREED, '--bag',
                      str(tmp_path / 'run')])
         said = ''.join(capsys.readouterr())
         assert code == 0 and 'move to the start' in said, said
@@ -98,7 +99,7 @@ def test_taught_by_pushing_and_replayed(tmp_path, capsys, monkeypatch):
         assert main(['teach', str(folder)]) == USER_MISTAKE
         assert 'is a demonstration already' in ''.join(capsys.readouterr())
         person = Person(probe, lambda: probe.call(Trigger, f'{NODE}/hold'))
-        code = main(['teach', str(folder), '--replace', '--duration', '60'])
+        code = main(['teach', str(folder), '--replace', '--duration', '60', *AGREED])
         said = ''.join(capsys.readouterr())
         person.stop()
         assert code == USER_MISTAKE and 'no longer floats, its mode is' in said, said

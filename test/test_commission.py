@@ -160,10 +160,10 @@ def test_an_interruption_holds_the_arm_and_is_resumed(commission):
 
 def test_every_step_says_what_it_does_and_asks(commission):
     steps = [commission.step('preflight'), commission.step('live'), commission.step('float')]
-    code, said, calls = commission.run(steps, answers=['', 'perhaps', 'y', 'q'])
+    code, said, calls = commission.run(steps, answers=['y', '', 'perhaps', 'Y', '', 'q'])
     assert code == FAILURE and calls == ['preflight', 'live']
     assert 'Text of float.' in said and 'stopped; the same command resumes here' in said
-    code, _, calls = commission.run(steps, answers=[''])
+    code, _, calls = commission.run(steps, answers=['y'])
     assert code == 0 and calls == ['float']
     # without an answer, nothing moves
     assert commission.run(steps, '--repeat', 'live')[0::2] == (FAILURE, [])
@@ -183,15 +183,15 @@ def test_the_controller_ends_only_when_the_arm_is_supported(commission):
             yield each
 
     # stopped at a question, a failure, and the end
-    commission.run(steps, answers=answers('', 'q', ''))
-    assert asked == [[], [], ['hold']] and commission.arms[-1].asked == ['hold', 'stop']
+    commission.run(steps, answers=answers('y', 'q', '', 'y'))
+    assert asked == [[], [], ['hold'], ['hold']] and commission.arms[-1].asked == ['hold', 'stop']
     asked.clear()
     steps[1] = commission.step('live', OSError(28, 'No space left on device'))
-    code, said, _ = commission.run(steps, '--repeat', 'preflight', answers=answers('', '', ''))
+    code, said, _ = commission.run(steps, '--repeat', 'preflight', answers=answers('y', 'y', 'y'))
     assert code == FAILURE and 'state: No space left' in said and asked[-1] == ['hold']
     asked.clear()
     steps[1] = commission.step('live')
-    code, _, _ = commission.run(steps, '--repeat', 'preflight', answers=answers('', '', ''))
+    code, _, _ = commission.run(steps, '--repeat', 'preflight', answers=answers('y', 'y', 'y'))
     assert code == 0 and asked == [[], [], []]
 
 
@@ -201,10 +201,10 @@ def test_a_repeated_interruption_does_not_end_the_controller(commission):
         return [], {}
 
     steps = [Step('preflight', 'Text.', True, start), commission.step('live', KeyboardInterrupt())]
-    left = iter(['', '', 'Ctrl-C', 'Ctrl-C', '', 'not asked for'])
+    left = iter(['y', 'y', 'Ctrl-C', '', 'Ctrl-C', 'y', 'not asked for'])
     code, said, _ = commission.run(steps, answers=left)
     assert code == INTERRUPTED and next(left) == 'not asked for'
-    assert said.count('The arm holds where it is. Let the brakes in') == 3
+    assert said.count('The arm holds where it is. Let the brakes in') == 4
 
 
 def test_it_is_not_claimed_that_an_arm_without_controller_is_held(commission):
@@ -216,7 +216,7 @@ def test_it_is_not_claimed_that_an_arm_without_controller_is_held(commission):
         raise StateError('the controller ended')
 
     steps = [Step('preflight', 'Text.', True, start), Step('live', 'Text.', True, fault)]
-    _, said, _ = commission.run(steps, answers=['', '', ''])
+    _, said, _ = commission.run(steps, answers=['y', 'y', 'y'])
     assert 'The arm is not held. Let the brakes in or support it' in said
     assert 'The arm holds' not in said
 
@@ -232,6 +232,16 @@ def test_a_motion_is_shown_before_consent_is_asked_for(commission):
     code, said, calls = commission.run(steps, answers=['q'])
     assert code == FAILURE and calls == [] and shown == [{}]
     assert said.index('joint1 from 0 to 1') < said.index('Go on?')
+
+
+def test_a_step_that_moves_nothing_does_not_ask_and_leaves_nothing(commission, tmp_path):
+    steps = [commission.step('preflight')._replace(moves=False), commission.step('live')]
+    code, said, calls = commission.run(steps, answers=['q'])
+    assert (code, calls) == (FAILURE, ['preflight']) and said.count('Go on?') == 1
+    assert not (tmp_path / 'state').exists()
+    # what was found without motion is kept with the first motion
+    assert commission.run(steps, answers=['y'])[0::2] == (0, ['preflight', 'live'])
+    assert commission.run(steps)[0::2] == (0, [])
 
 
 def test_two_commissionings_do_not_share_a_folder(commission, tmp_path):
@@ -326,9 +336,9 @@ def test_what_is_given_is_written(tmp_path, monkeypatch, capsys):
                         SimpleNamespace(RosArm=arm))
     made = []
     monkeypatch.setattr(command, 'STEPS', [Step(
-        'preflight', 'Text.', False, lambda work: made.append(work) or ([], {}))])
+        'preflight', 'Text.', True, lambda work: made.append(work) or ([], {}))])
     monkeypatch.setattr(command, 'write_report', lambda _work, path: path)
-    monkeypatch.setattr('builtins.input', lambda _question: '')
+    monkeypatch.setattr('builtins.input', lambda _question: 'y')
     monkeypatch.chdir(tmp_path)
     Folder(tmp_path / 'dry_run', []).complete('preflight', {})  # has a folder of its own
     options = ['commission', str(ARM), '--params', str(path)]

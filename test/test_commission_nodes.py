@@ -4,17 +4,22 @@ import os
 import signal
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
+from robodyn_ros.cli.commission.dry_run import true_urdf, Truth
 from robodyn_ros.cli.commission.folder import Folder
 from robodyn_ros.cli.main import main
+from robodyn_ros.cli.motion import plan_motion
 from robodyn_ros.cli.robot import Robot
+from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError, StateError
 from robodyn_ros.share import share_path
 
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 from robodyn_ros.nodes.process import deferring_interrupt  # noqa: E402
+from ros_process import NodeProcess  # noqa: E402
 
 ARM = share_path('urdf', 'robodyn6.urdf')
 
@@ -55,6 +60,77 @@ def test_the_arm_of_a_namespace(tmp_path, monkeypatch):
     with pytest.raises(ParameterError, match='not a valid namespace'):
         ros_arm.RosArm(Robot(ARM), Robot(ARM).load(), tmp_path, lambda: None,
                        namespace='left arm').attach()
+
+
+class Controller:
+    """A controller process whose log is given."""
+
+    def __init__(self, text, order):
+        self._text, self._order, self.may_end, self.exit_code = text, order, False, None
+
+    def messages(self):
+        return [('INFO', self._text)]
+
+    def last_message(self):
+        return self._text
+
+    def stop(self):
+        self._order.append(self._text)
+        assert self.may_end
+        self.exit_code = 0
+
+
+@pytest.mark.parametrize('text, ends', [
+    ('waiting: another node publishes on /commands: one commander', ['present']),
+    ('waiting: no joint state yet', ['waiting: no joint state yet'])])
+def test_the_present_controller_ends_when_the_next_one_is_ready(text, ends, tmp_path, monkeypatch):
+    from robodyn_ros.cli.commission import ros_arm
+    ended, asked = [], []
+    left = [Controller('present', ended), Controller(text, ended)]
+    stream = SimpleNamespace(messages=[1], __len__=lambda: 1)
+    counts = iter([0, 1, 1])
+    recorder = SimpleNamespace(
+        controllers=lambda: next(counts), wait=lambda until, _timeout: bool(until()),
+        states=stream, references=stream, close=lambda: None, call_service=asked.append)
+    monkeypatch.setattr(ros_arm, 'Sender', lambda *_: SimpleNamespace(
+        recorder=recorder, wait_for_loop=lambda: None))
+    monkeypatch.setattr(ros_arm.Children, 'start', lambda *_: left.pop(0))
+    monkeypatch.setattr(ros_arm.Children, 'stop', lambda _: None)
+    arm = ros_arm.RosArm(Robot(ARM), Robot(ARM).load(), tmp_path, lambda: None)
+    arm.start(ARM, {})
+    if ends == ['present']:
+        arm.start(ARM, {})
+    else:
+        with pytest.raises(StateError, match='the present one holds the arm: .*no joint state'):
+            arm.start(ARM, {})
+    assert ended == ends
+    assert arm.hold() and asked == ['hold']  # one of them holds the arm
+
+
+def test_an_arm_does_not_fall_between_two_controllers(tmp_path):
+    from robodyn_ros.cli.commission.ros_arm import RosArm
+    robot = Robot(ARM)
+    dynamics = Dynamics(robot.load())
+    truth = Truth.draw(dynamics, 1)
+    path = tmp_path / 'true.urdf'
+    path.write_text(true_urdf(robot, dynamics, truth))
+    start = plan_motion(dynamics, 3.0, 0.3).start
+    given = {'stale.hold': 0.6, 'stale.stop': 1.0, 'stale.max_skew': 5.0}  # a busy machine
+    arm = RosArm(robot, dynamics.model, tmp_path, lambda: None)
+    with NodeProcess('robodyn_ros.nodes.simulator.node', {
+            'urdf_file': str(path), 'armature': truth.armature.tolist(), 'initial_positions': [
+                f'{name}:{q!r}' for name, q in zip(dynamics.model.joint_names, start.tolist())]}):
+        try:
+            arm.start(ARM, given)
+            held = arm.watch(0.2).position[-1]
+            arm.start(path, given)
+            assert np.abs(arm.watch(0.2).position - held).max() < 0.05
+        finally:
+            arm.stop()
+    first, second = ((tmp_path / f'{name}.log').read_text()
+                     for name in ('controller', 'controller2'))
+    assert 'deactivated: the last torque is the gravity torque' in first
+    assert second.index('waiting: another node publishes') < second.index('active: the arm')
 
 
 @pytest.fixture

@@ -1,7 +1,9 @@
-"""Check of an output file before the work whose result it holds."""
+"""Outputs that are tried before the work whose results they hold."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -15,3 +17,17 @@ def check_writable(path: Path | None) -> None:
         pass
     if new:
         path.unlink()
+
+
+@contextmanager
+def made(folder: Path) -> Iterator[None]:
+    """Make a folder; remove it after a `with` block that has written nothing into it."""
+    new = [each for each in (folder, *folder.parents) if not each.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    finally:
+        for each in new:
+            if any(each.iterdir()):
+                break
+            each.rmdir()

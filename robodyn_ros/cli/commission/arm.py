@@ -90,6 +90,8 @@ class Arm(Protocol):
         """
         Start the controller with a URDF and parameters, and wait until it holds the arm.
 
+        A controller that runs holds the arm until the new one is ready to take over.
+
         Raises
         ------
         RobodynError

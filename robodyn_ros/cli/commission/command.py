@@ -3,8 +3,8 @@ Commission an arm, step by step: from its URDF to measured parameters of the con
 
 Checks the arm, measures delay and noise, excites it slowly and then faster, identifies friction,
 rotors and masses, chooses the gains, and compares the tracking error before and after. Each step
-is announced, and asks for consent. Keep a hand on the emergency stop. The results of completed
-steps are in a folder: the same command resumes after an interruption.
+is announced; those that move the arm ask for consent. Keep a hand on the emergency stop. The
+results of completed steps are in a folder: the same command resumes after an interruption.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from robodyn_ros.cli.commission.folder import Folder
 from robodyn_ros.cli.commission.report import write_report
 from robodyn_ros.cli.commission.steps import Step, STEPS
 from robodyn_ros.cli.commission.work import Work
-from robodyn_ros.cli.consent import agreed
+from robodyn_ros.cli.consent import add_consent_arguments, agreed, check_consent
 from robodyn_ros.cli.domain import add_enclave_argument, add_namespace_argument
 from robodyn_ros.cli.progress import Steps
 from robodyn_ros.cli.ranges import add_range_argument, restricted
 from robodyn_ros.cli.replay.limits import parameters
 from robodyn_ros.cli.report import WIDTH
 from robodyn_ros.cli.robot import add_robot_arguments, between, Robot
+from robodyn_ros.cli.writable import made
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError, RobodynError
 from robodyn_ros.identification.dry_friction import DryFriction, SHAPES
@@ -58,7 +59,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--folder', type=Path, metavar='DIR', help='state, recordings and results (default '
         'commission; dry_run with --dry-run)')
     add('--repeat', choices=_NAMES, metavar='STEP', help='do this step and all after it again')
-    add('--yes', action='store_true', help='do not ask; only with --dry-run')
     add('--dry-run', action='store_true', help='on a simulated arm with rotors, friction and '
         'masses drawn at random')
     add('--seed', type=int, default=0, help='seed of the simulated arm (default 0)')
@@ -76,6 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--params', type=Path, metavar='FILE', help='parameters of the controller that the arm '
         'needs (YAML), such as command_joints; its robot is not used')
     add('--driver-compensates-gravity', action='store_true', help='the driver adds gravity itself')
+    add_consent_arguments(parser)
     add_range_argument(parser)
     add_namespace_argument(parser)
     add_enclave_argument(parser)
@@ -83,8 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Do the steps that are not done yet; return 0, or 1 if a step was refused."""
-    if options.yes and not options.dry_run:
-        raise ParameterError('--yes moves an arm without asking: only with --dry-run')
+    check_consent(options, simulated=options.dry_run)
     robot, out = Robot.from_options(options), Steps()
     dynamics = Dynamics(robot.load())
     restricted(dynamics.model, options.ranges)
@@ -92,9 +92,8 @@ def run(options: argparse.Namespace) -> int:
     if options.dry_run and given.get(GRAVITY_IN_DRIVER):
         raise ParameterError('the driver of the simulated arm does not compensate gravity: leave '
                              'out --driver-compensates-gravity or --dry-run')
-    folder = Folder(options.folder or Path('dry_run' if options.dry_run else 'commission'),
-                    _selection(options, robot, given))
-    with folder.locked():
+    path = options.folder or Path('dry_run' if options.dry_run else 'commission')
+    with made(path), (folder := Folder(path, _selection(options, robot, given))).locked():
         return _commission(options, robot, dynamics, folder, out, given)
 
 
@@ -108,20 +107,22 @@ def _commission(options: argparse.Namespace, robot: Robot, dynamics: Dynamics, f
                 DryFriction(options.friction, options.load_friction), options.speed,
                 pace=options.pace, excitation=options.excitation, search=options.search,
                 seed=options.seed, given=given, ranges=options.ranges)
+    # consent to motions is none to the end of the controller, after which nothing holds an arm
+    silent = options.yes and options.dry_run
     try:
         for number, step in enumerate(STEPS, 1):
             _do(step, f'{number}/{len(STEPS)}', work, out, options.yes)
         path = work.write_result()
         report = write_report(work, folder / 'report.html')
         out.write_line(f'\nwritten: {path}, {report}')
-        _release(work, out, options.yes)
+        _release(work, out, silent)
     except Stopped:
-        _hold(work, out, options.yes)
+        _hold(work, out, silent)
         out.write_line('stopped; the same command resumes here')
         return 1
     except KeyboardInterrupt:
         out.write_line()
-        _hold(work, out, options.yes)
+        _hold(work, out, silent)
         out.write_line(_RESUMES)
         raise
     except (RobodynError, OSError) as error:
@@ -130,11 +131,11 @@ def _commission(options: argparse.Namespace, robot: Robot, dynamics: Dynamics, f
             text = f'{work.folder.path}: {error.strerror or error}'
         for line in text.splitlines():
             out.write_line(line)
-        _hold(work, out, options.yes)
+        _hold(work, out, silent)
         out.write_line(_RESUMES)
         return 1
     except Exception:  # a defect, or a library that is not installed
-        _hold(work, out, options.yes)
+        _hold(work, out, silent)
         raise
     finally:
         arm.stop()
@@ -185,34 +186,34 @@ def _do(step: Step, number: str, work: Work, out: Steps, yes: bool) -> None:
         with out('plan the motion'):
             plan = work.plans[step.name] = step.plan(work)
         out.write_paragraphs(plan.lines)
-    if not yes and not agreed('The arm will move. ' if step.moves else ''):
+    if step.moves and not yes and not agreed('The arm will move. Go on?'):
         raise Stopped
     with out(step.name):
         lines, result = step.act(work)
     out.write_paragraphs(lines)
-    work.folder.complete(step.name, result)
+    work.folder.complete(step.name, result, step.moves)
 
 
-def _hold(work: Work, out: Steps, yes: bool) -> None:
+def _hold(work: Work, out: Steps, silent: bool) -> None:
     """Hold the arm, and end the controller when the user agrees."""
     held = False
     try:
         held = work.arm.hold()
     except RobodynError as error:
         out.write_line(f'the arm could not be asked to hold: {error}')
-    _release(work, out, yes, held)
+    _release(work, out, silent, held)
 
 
-def _release(work: Work, out: Steps, yes: bool, held: bool = True) -> None:
+def _release(work: Work, out: Steps, silent: bool, held: bool = True) -> None:
     """Wait until the user agrees to the end of the controller."""
-    if yes or not work.started:
+    if silent or not work.started:
         return
     question = ('The arm holds where it is. ' if held else 'The arm is not held. ') + (
-        'Let the brakes in or support it, then press Enter: the controller ends. ')
+        'Let the brakes in or support it: the controller ends. Is it supported? [y: yes] ')
     while True:
         try:
-            input(question)
-            return
+            if input(question).strip().lower() in ('y', 'yes'):
+                return
         except EOFError:
             out.write_line()
             return

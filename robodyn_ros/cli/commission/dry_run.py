@@ -82,7 +82,8 @@ class SimulatedArm:
             self._arm.execute, self._arm.watch, self._arm.hold)
 
     def start(self, urdf: Path, values) -> None:
-        """Start the simulator, then the controller, and wait until it holds the arm."""
+        """Start simulator and controller anew, and wait until the arm is held."""
+        self.stop()  # a simulator in lockstep waits for one controller
         self._start_simulator()
         self._arm.start(urdf, values)
 

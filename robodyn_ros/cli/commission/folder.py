@@ -80,10 +80,11 @@ class Folder:
         finally:
             os.close(handle)
 
-    def complete(self, name: str, result: dict) -> None:
-        """Record the result of a step, and the date."""
+    def complete(self, name: str, result: dict, moved: bool = True) -> None:
+        """Record the result of a step, and the date; nothing is written before the arm moved."""
         self.done[name] = {**result, 'date': time.strftime('%Y-%m-%d %H:%M UTC', time.gmtime())}
-        self._write()
+        if moved or (self.path / _STATE).exists():
+            self._write()
 
     def forget_from(self, name: str, order: list[str]) -> None:
         """Discard the results of a step and of those after it."""

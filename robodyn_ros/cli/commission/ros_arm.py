@@ -19,6 +19,7 @@ from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import RobodynError, StateError
 from robodyn_ros.model import Payload, RobotModel
 from robodyn_ros.nodes.controller import node as controller
+from robodyn_ros.nodes.controller.other_commanders import OTHER_COMMANDER
 from robodyn_ros.nodes.live_check import observe
 
 _START = 60.0   # s until the controller must be active; compilation included
@@ -63,7 +64,7 @@ class RosArm:
         self._children = Children()
         self._controller: Child | None = None
         self._running: Sender | None = None
-        self._active = False
+        self._active, self._starts = False, 0
 
     @property
     def _sender(self) -> Sender:
@@ -81,7 +82,11 @@ class RosArm:
         return judge(dynamics, seen, self._gravity_in_driver)
 
     def start(self, urdf: Path, values: Values) -> None:
-        """Start the controller, and wait until it holds the arm."""
+        """
+        Start the controller, and wait until it holds the arm.
+
+        One that runs holds the arm until the new one is ready, which then takes over.
+        """
         robot = replace(self._robot, urdf=urdf)
         given = {**robot.parameters(), **values, **({
             'lockstep': True, 'publish_joint_commands': True} if self._lockstep else {})}
@@ -89,20 +94,43 @@ class RosArm:
         path = self._folder / 'controller.yaml'
         path.write_text(parameter_file({name: given[name] for name in order}, []),
                         encoding='utf-8')
-        self._running = self._sender_of_arm()
-        self._check_alone(0)
-        self._controller = self._children.start(
+        before = self._controller
+        if before is None:
+            self._running = self._sender_of_arm()
+            self._check_alone(0)
+        self._starts += 1
+        child = self._children.start(
             'controller', 'robodyn_ros.nodes.controller.node',
             ['--ros-args', *(['-r', f'__ns:=/{self._namespace}'] if self._namespace else []),
-             '--params-file', str(path)], self._folder / 'controller.log')
+             '--params-file', str(path)],
+            self._folder / f'controller{self._starts if before else ""}.log')
+        if before is not None:
+            self._hand_over(before, child)
+        self._controller = child
         recorder = self._sender.recorder
         if not recorder.wait(lambda: recorder.states and recorder.references, _START):
-            raise StateError('the controller does not hold the arm: '
-                             + self._controller.last_message())
+            raise StateError('the controller does not hold the arm: ' + child.last_message())
         self._check_alone(1)
         self._active = True
         if not self._lockstep:
             self._sender.wait_for_loop()
+
+    def _hand_over(self, before: Child, after: Child) -> None:
+        """End a controller that holds the arm when the next one waits for nothing else."""
+        recorder = self._sender.recorder
+        try:
+            if not recorder.wait(lambda: any(text.startswith(f'waiting: {OTHER_COMMANDER}')
+                                             for _, text in after.messages()), _START):
+                raise StateError('the new controller does not become ready, the present one '
+                                 f'holds the arm: {after.last_message()}')
+        except BaseException:
+            after.may_end = True
+            after.stop()
+            raise
+        before.may_end, self._active = True, False
+        before.stop()
+        recorder.states.messages.clear()
+        recorder.references.messages.clear()
 
     def loop(self) -> list[str]:
         """Return what the controller found when it measured the loop, as lines."""
@@ -111,7 +139,9 @@ class RosArm:
     def _check_alone(self, own: int) -> None:
         """Raise `StateError` if another controller runs: its references would be recorded."""
         recorder = self._sender.recorder
-        if recorder.wait(lambda: recorder.controllers() > own, 0.0 if own else _DISCOVERY):
+        alone = (recorder.wait(lambda: recorder.controllers() <= own, _DISCOVERY) if own else
+                 not recorder.wait(recorder.controllers, _DISCOVERY))
+        if not alone:
             raise StateError(f'another {controller.NAME} runs already: end it, as commissioning '
                              'starts its own')
 

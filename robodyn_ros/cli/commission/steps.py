@@ -263,6 +263,7 @@ STEPS = (
     Step('gains', 'Choose the gains by the measured delay and noise. Nothing moves.', False,
          gains),
     Step('after', 'Start the controller again with all that was found, and repeat the motion of '
-         'the step before, without and with compensation of unknown torques. While it starts, the '
-         'arm has its last torque only: let the brakes in, or support it.', True, after, compared),
+         'the step before, without and with compensation of unknown torques. The present one '
+         'holds the arm until the new one is ready, which takes over in some tenths of a second.',
+         True, after, compared),
 )

@@ -107,9 +107,7 @@ class Work:
         return self.dynamics if robot is self.robot else Dynamics(robot.load())
 
     def restart(self) -> None:
-        """Start the controller with all that was found so far, ending the present one."""
-        self.arm.stop()
-        self.started = False
+        """Start the controller with all that was found so far; the present one hands over."""
         robot = self.better_robot() if 'gains' in self.folder.done else self.robot
         self.arm.start(robot.urdf, self.values())
         self.started = True

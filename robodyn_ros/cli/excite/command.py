@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from robodyn_ros.cli.bag import check_bag, Topic, write_bag
+from robodyn_ros.cli.consent import add_consent_arguments, agreed, check_consent
 from robodyn_ros.cli.domain import add_enclave_argument, add_namespace_argument
 from robodyn_ros.cli.processes import LAST, set_priority
 from robodyn_ros.cli.progress import Steps
@@ -34,6 +35,7 @@ EXAMPLES = """examples:
   ros2 topic pub --once /computed_torque_controller/joint_trajectory \\
       trajectory_msgs/msg/JointTrajectory "$(cat excitation.yaml)"
 """
+REFUSED = 1
 _POINTS = 20.0  # per period of the highest harmonic
 
 
@@ -63,12 +65,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--csv', type=Path, metavar='FILE', help='also write a table, 100 rows per second')
     add('--send', action='store_true', help='send the motion to the running controller')
     add('--bag', type=Path, metavar='DIR', help='with --send: record a bag in this new folder')
+    add_consent_arguments(parser)
     add_namespace_argument(parser)
     add_enclave_argument(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Plan the motion, write it and, with `--send`, execute it; return 0."""
+    """Plan the motion, write it and, with `--send`, execute it; return 0, or `REFUSED`."""
+    check_consent(options)
     if options.bag and not options.send:
         raise ParameterError('--bag records what --send sends: add --send')
     if options.bag:
@@ -100,8 +104,14 @@ def run(options: argparse.Namespace) -> int:
     if options.csv:
         _write_table(options.csv, model, found.motion)
         steps.write_line(f'written: {options.csv}')
-    if options.send:
-        _send(options, steps, model, found.motion)
+    if not options.send:
+        return 0
+    lasts = options.approach + found.motion.duration
+    if not options.yes and not agreed(f'The arm moves for {lasts:.0f} s, in the ranges above. Is '
+                                      'its workspace free?'):
+        steps.write_line('stopped')
+        return REFUSED
+    _send(options, steps, model, found.motion)
     return 0
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from robodyn_ros.cli.consent import agreed
+from robodyn_ros.cli.consent import add_consent_arguments, agreed, check_consent
 from robodyn_ros.cli.domain import add_enclave_argument, add_namespace_argument
 from robodyn_ros.cli.identify.output import parameter_file, payload_command
 from robodyn_ros.cli.payload.passes import as_lists, pass_points, passes_of, stroke
@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         'payload (YAML with comments)')
     add('--dont-publish', action='store_true', help='do not report the payload to controller and '
         'guard')
-    add('--yes', action='store_true', help='move without asking')
+    add_consent_arguments(parser)
     add_range_argument(parser)
     add_namespace_argument(parser)
     add_enclave_argument(parser)
@@ -63,6 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Measure; return 0, or 1 if there is no payload and nothing to save."""
+    check_consent(options)
     for path in (options.save, options.output):
         check_writable(path)
     steps, robot = Steps(), Robot.from_options(options)
@@ -83,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
         check_present(model, options.ranges, q)
         points = pass_points(allowed, q, poses)
         steps.write_paragraphs(described(dynamics, points, q))
-        if not options.yes and not agreed('The arm will move. '):
+        if not options.yes and not agreed('The arm will move. Go on?'):
             steps.write_line('stopped')
             return 1
         with steps('pass through the poses') as step:

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.cli.domain import add_enclave_argument
+from robodyn_ros.cli.consent import add_consent_arguments, check_consent
+from robodyn_ros.cli.domain import add_enclave_argument, add_namespace_argument
 from robodyn_ros.cli.progress import Steps
 from robodyn_ros.cli.replay.limits import add_limit_arguments, joint_limits
 from robodyn_ros.cli.report import number, table
@@ -32,7 +33,7 @@ from robodyn_ros.trajectory.message_text import trajectory_message
 
 EXAMPLES = """examples:
   robodyn replay pick arm.urdf
-  robodyn replay pick arm.urdf --speed 0.5 --yes
+  robodyn replay pick arm.urdf --speed 0.5
   robodyn replay pick arm.urdf --fastest --torque 0.6
   robodyn replay pick arm.urdf --fastest --plan --output fast.yaml       without a controller
   robodyn replay pick arm.urdf --plan --lerobot data/pick --task 'pick the cube'
@@ -61,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_limit_arguments(parser)
     add('--approach', type=between(0.01, 1.0), default=0.1, metavar='PART',
         help='part of the velocity limits on the way to the start (default 0.1)')
-    add('--yes', action='store_true', help='do not ask before the arm moves')
+    add_consent_arguments(parser)
     add('--plan', action='store_true', help='only plan and write files; needs no controller')
     add('--gripper', default='', metavar='TOPIC',
         help='publish the recorded positions of the gripper on this topic (JointState)')
@@ -72,11 +73,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--task', default='', metavar='TEXT', help='with --lerobot: description of the task')
     add('--fps', type=whole_number, default=30, metavar='N',
         help='with --lerobot: frames per second (default 30)')
+    add_namespace_argument(parser)
     add_enclave_argument(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Plan, write and replay; return 0, or `REFUSED`."""
+    check_consent(options)
     if options.waypoints and not options.fastest:
         raise RobodynError('--waypoints have no timing of their own: add --fastest')
     check_writable(options.output)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.cli.bag import check_bag, Topic, write_bag
+from robodyn_ros.cli.consent import agreed
 from robodyn_ros.cli.excite.send import Sender
 from robodyn_ros.cli.progress import Steps
 from robodyn_ros.exceptions import StateError
@@ -34,7 +35,7 @@ def replay(options: argparse.Namespace, steps: Steps, model: RobotModel,
         steps.tick()
         gripper.update()
 
-    with Sender(model, bool(options.bag), tick, options.enclave) as sender:
+    with Sender(model, bool(options.bag), tick, options.enclave, options.namespace) as sender:
         recorder = sender.recorder
         with steps('find the controller'):
             sender.wait_for_controller()
@@ -42,7 +43,7 @@ def replay(options: argparse.Namespace, steps: Steps, model: RobotModel,
         here = recorder.references.newest(model.joint_names).position[0]
         positions = unwrap_continuous(timed.positions, here, model.continuous)
         points = approach(model, here, positions[0], options.approach)
-        if not (options.yes or _agrees(points, timed)):
+        if not (options.yes or agreed(_question(points, timed))):
             return False
         try:
             if points is not None:
@@ -77,14 +78,10 @@ def approach(model: RobotModel, here: NDArray, start: NDArray, part: float
     return np.array([lasts]), start[None], zero, zero
 
 
-def _agrees(points: tuple[NDArray, ...] | None, timed: TimedPath) -> bool:
+def _question(points: tuple[NDArray, ...] | None, timed: TimedPath) -> str:
     way = (f'The arm moves to the start in {points[0][-1]:.1f} s, then replays'
            if points is not None else 'The arm replays')
-    try:
-        answer = input(f'{way} {timed.duration:.1f} s. Is its workspace free? [y: yes] ')
-    except EOFError:
-        return False
-    return answer.strip().lower() in ('y', 'yes')
+    return f'{way} {timed.duration:.1f} s. Is its workspace free?'
 
 
 def _rows(timed: TimedPath, positions: NDArray) -> tuple[NDArray, ...]:

@@ -1,7 +1,8 @@
 """
 Record an arm that floats and is guided by hand, for `robodyn replay`.
 
-Enter marks a waypoint, q and Enter (or Ctrl-C) ends the recording; the arm then holds where it is.
+The command asks before the arm floats: hold it, as it may sink. Then Enter marks a waypoint, q and
+Enter (or Ctrl-C) ends the recording, and the arm holds where it is.
 The result is a folder: trajectory.yaml (JointTrajectory), demonstration.json, and a bag in MCAP if
 rosbags is installed.
 """
@@ -17,10 +18,12 @@ import shutil
 import numpy as np
 
 from robodyn_ros.cli.bag import Topic, write_bag
-from robodyn_ros.cli.domain import add_enclave_argument
+from robodyn_ros.cli.consent import add_consent_arguments, agreed, check_consent
+from robodyn_ros.cli.domain import add_enclave_argument, add_namespace_argument
 from robodyn_ros.cli.progress import Steps
 from robodyn_ros.cli.robot import between
 from robodyn_ros.cli.teach.keys import Keys
+from robodyn_ros.cli.writable import made
 from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.teaching import Demonstration
 from robodyn_ros.teaching.demonstration import TRAJECTORY
@@ -31,9 +34,10 @@ EXAMPLES = """examples:
   robodyn teach pick --gripper /gripper/joint_states      with the positions of a gripper
   robodyn teach pick --duration 20 --replace
 
-exit codes: 0 recorded, 2 the arm cannot be guided or the folder exists, 130 ended by Ctrl-C
+exit codes: 0 recorded, 1 refused by the user, 2 the arm cannot be guided or the folder exists,
+            130 ended by Ctrl-C
 """
-BAG = 'bag'
+BAG, REFUSED = 'bag', 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,25 +51,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--gripper', default='', metavar='TOPIC',
         help='also record the positions of this topic of JointState messages')
     add('--replace', action='store_true', help='replace a demonstration of this name')
+    add_consent_arguments(parser)
+    add_namespace_argument(parser)
     add_enclave_argument(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Record; return 0."""
+    """Record; return 0, or `REFUSED`."""
+    check_consent(options)
     folder = options.name
     if (folder / TRAJECTORY).exists() and not options.replace:
         raise RobodynError(f'{folder} is a demonstration already: choose another name, or add '
                            '--replace', path=str(folder))
     if folder.exists() and not folder.is_dir():
         raise RobodynError(f'{folder} is a file: choose another name', path=str(folder))
-    folder.mkdir(parents=True, exist_ok=True)
+    with made(folder):
+        return _teach(options, folder)
+
+
+def _teach(options: argparse.Namespace, folder: Path) -> int:
+    """Let the arm float and record it; return 0, or `REFUSED`."""
     from robodyn_ros.cli.teach.recording import HandGuiding  # needs ROS
     steps = Steps()
-    guiding = HandGuiding(steps, options.gripper, options.enclave)
+    guiding = HandGuiding(steps, options.gripper, options.enclave, options.namespace)
     try:
         with steps('find the controller') as step:
             guiding.wait_for_arm()
             step.result = f'{len(guiding.joint_names)} joints'
+        if not options.yes and not agreed('The arm will float, and may sink. Do you hold it?'):
+            return REFUSED
         try:
             with steps('float: guide the arm by hand') as step:
                 steps.write_line('Enter: waypoint; q and Enter: end')

@@ -34,6 +34,8 @@ class HandGuiding:
         Topic of the joint states of a gripper; '' for none.
     enclave : str
         SROS 2 enclave with the keys; '' for none.
+    namespace : str
+        Namespace of the arm and its controller.
 
     Attributes
     ----------
@@ -42,9 +44,9 @@ class HandGuiding:
 
     """
 
-    def __init__(self, steps: Steps, gripper: str, enclave: str):
+    def __init__(self, steps: Steps, gripper: str, enclave: str, namespace: str = ''):
         self._steps = steps
-        self._recorder = Recorder(steps.tick, enclave=enclave)
+        self._recorder = Recorder(steps.tick, enclave=enclave, namespace=namespace)
         self._gripper: JointStream | None = self._recorder.record(gripper) if gripper else None
         self.joint_names: tuple[str, ...] = ()
         self._marks: list[int] = []  # stamps in ns
@@ -116,7 +118,7 @@ class HandGuiding:
             raise StateError(f'the joint states have stopped for {_SILENT:g} s: look at the '
                              'driver')
         _, *reported = [values for name, values in self._recorder.diagnostics
-                        if name.endswith('controller')] or [{}]
+                        if name == f'{self._recorder.controller}: controller'] or [{}]
         values = reported[-1] if reported else {}  # the first one may be of the time before
         if fault := values.get('fault'):
             raise StateError(f'the controller has a fault: {fault}; remove its cause and call the '

@@ -8,6 +8,8 @@ from rclpy.node import Node
 
 from robodyn_ros.nodes.commanders import Commanders, publishers_of, UNKNOWN
 
+OTHER_COMMANDER = 'another node publishes on'  # begin of a refusal
+
 
 class OtherCommanders:
     """
@@ -49,7 +51,7 @@ class OtherCommanders:
             return ''
         if any(UNKNOWN in name for name in commanders.names):  # it may be the guard
             return f'a new node publishes on {self._commands}, its name is not yet known'
-        return (f'another node publishes on {self._commands}: an arm must have one commander '
+        return (f'{OTHER_COMMANDER} {self._commands}: an arm must have one commander '
                 f'({", ".join(commanders.competing)}); stop the other one')
 
     def update(self, active: bool) -> None:

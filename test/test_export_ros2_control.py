@@ -4,6 +4,7 @@ The exported controller of ros2_control, called as by controller_manager, alone 
 Where CMake finds the packages of ros2_control, the plugin itself is built, too.
 """
 
+import os
 from pathlib import Path
 import re
 import shutil
@@ -241,6 +242,52 @@ def test_a_block_of_a_killed_controller_is_made_anew(program, block):
     second.activate()
     assert second.update() and second.mode != modes.INACTIVE
     second.close()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason='needs root, to make a file of another user')
+def test_a_block_that_another_user_has_made_is_not_adopted(program, block):
+    file = Path('/dev/shm') / block[1:]
+    file.write_bytes(bytes(8))
+    file.chmod(0o666)
+    os.chown(file, 1234, 1234)
+    try:
+        refused = subprocess.run([program, block], capture_output=True, text=True)
+        assert refused.returncode == 1 and 'belongs to user 1234' in refused.stderr
+        assert file.stat().st_uid == 1234
+    finally:
+        file.unlink()
+
+
+def test_a_block_is_of_its_user_alone_and_no_file_of_before(program, block):
+    file = Path('/dev/shm') / block[1:]
+    file.write_bytes(bytes(8))
+    file.chmod(0o666)
+    with open(file, 'rb') as open_before:
+        arm = ControllerProcess(program, block, RobotModel.from_urdf(SMALL), START)
+        arm.activate()
+        found = file.stat()
+        assert found.st_mode & 0o777 == 0o600
+        assert found.st_ino != os.fstat(open_before.fileno()).st_ino
+        arm.close()
+    assert not file.exists()
+
+
+def test_a_link_in_place_of_a_block_is_not_followed(program, block, tmp_path):
+    target, link = tmp_path / 'target', Path('/dev/shm') / block[1:]
+    target.write_bytes(b'of somebody')
+    link.symlink_to(target)
+    try:
+        refused = subprocess.run([program, block], capture_output=True, text=True)
+        assert refused.returncode == 1 and 'cannot be opened' in refused.stderr
+        assert target.read_bytes() == b'of somebody'
+    finally:
+        link.unlink()
+
+
+@pytest.mark.parametrize('name', ['robodyn', '/', '/../robodyn', '/a/b', '/.hidden', '/a b'])
+def test_a_block_has_a_name_without_folders(program, name):
+    refused = subprocess.run([program, name], capture_output=True, text=True)
+    assert refused.returncode == 1 and 'the parameter `block` must be' in refused.stderr
 
 
 _PRINT_FAULT = """\

@@ -99,7 +99,7 @@ def test_the_digest_is_computed_when_limits_change_not_for_every_torque(monkeypa
     messages = [SimpleNamespace(data=json.dumps(
         parameters() | loads_of({}, MODEL.gravity, np.zeros(MODEL.nv))))]
     monkeypatch.setattr(configuration_check, 'PolledSubscription', lambda *_: SimpleNamespace(
-        topic='', take=lambda: messages.pop() if messages else None))
+        topic='', source=b'', take=lambda: messages.pop() if messages else None))
     made = []
     monkeypatch.setattr(configuration_check, 'shared_parameters',
                         lambda *given: made.append(0) or shared_parameters(*given))
@@ -116,3 +116,40 @@ def test_the_digest_is_computed_when_limits_change_not_for_every_torque(monkeypa
     torque.usable = 0.5 * torque.usable
     configuration.poll(guard, torque)
     assert 'effort_limit x effort_margin' in guard.refusal
+
+
+def test_the_configuration_of_a_stranger_does_not_count(monkeypatch):
+    own, other = (
+        json.dumps(parameters(topic=topic) | loads_of({}, MODEL.gravity, np.zeros(MODEL.nv)))
+        for topic in ('/effort_controller/commands', '/elsewhere'))
+    of_controller, stranger = bytes(range(16)), bytes(range(1, 17))
+    topic = SimpleNamespace(topic='', source=b'')
+    messages = []
+
+    def take():
+        if not messages:
+            return None
+        topic.source, text = messages.pop(0)
+        return SimpleNamespace(data=text)
+
+    topic.take = take
+    monkeypatch.setattr(configuration_check, 'PolledSubscription', lambda *_: topic)
+    logged = []
+    log = SimpleNamespace(info=print, error=print, warning=logged.append)
+    check = configuration_check.ConfigurationCheck(
+        SimpleNamespace(get_logger=lambda: log), MODEL, GuardSettings(),
+        '/effort_controller/commands')
+    guard = Guard(0.2)
+    torque = SimpleNamespace(usable=np.array(MODEL.effort_limit), set_loads=lambda *_: None)
+    messages += [(of_controller, own), (stranger, other), (stranger, '[]')]
+    for _ in range(3):
+        check.poll(guard, torque)
+    assert 'effort_command_topic differs' in guard.refusal, 'no heartbeat yet: the newest'
+    guard.source = of_controller[:12] + bytes(4)  # another publisher of the same node
+    check.poll(guard, torque)
+    assert not guard.refusal
+    assert len(logged) == 1 and 'ignored: guard_contract: not the configuration' in logged[0]
+    for k in range(50):  # a flood is bounded
+        messages.append((bytes([k] * 16), other))
+        check.poll(guard, torque)
+    assert len(check._received) == 8 and not guard.refusal

@@ -22,7 +22,7 @@ SOON = 10.0     # seconds for an answer of a node that is not busy, on a loaded 
 
 @pytest.fixture(scope='module')
 def controller():
-    with NodeProcess(CONTROLLER, {'autostart': False}) as made:
+    with NodeProcess(CONTROLLER, {'autostart': False, 'description_timeout': 3.0}) as made:
         yield made
 
 

@@ -2,6 +2,7 @@
 
 from contextlib import contextmanager
 import json
+from pathlib import Path
 import time
 
 import pytest
@@ -108,7 +109,6 @@ def digits(count):
 # which of them ended the guard
 CONTRACTS = [
     (digits(400), 'gravity is [0, 0, 777'),
-    (digits(5000), 'not the configuration of a controller'),
     (changed(model='\ud800'), r'here, \ud800 in the controller'),
     (changed(command_topic='/a\n[FATAL] [guard]: gone\x1b[2J'), r'\n[FATAL] [guard]: gone\x1b'),
     (changed(command_joints=['\ud800', 'x' * 9000]), r'command_joints differs'),
@@ -117,7 +117,8 @@ CONTRACTS = [
     (changed(payloads=[{'link': '\ud800' * 3000, 'mass': 1.0}]), r"on link '\ud800\ud800"),
     (changed(payloads=[{'link': {}}]), 'without the name of a link'),
     (changed(payloads=[{'link': 'fore'}] * 700), 'not a list of at most 100'),
-    (changed(armature=[-1.0, 0.0]), 'armature of joint'), ('[' * 60_000, 'not the configuration')]
+    (changed(armature=[-1.0, 0.0]), 'armature of joint')]
+UNREADABLE = digits(5000), '[' * 60_000, ''
 
 
 def test_no_contract_ends_the_guard():
@@ -128,6 +129,9 @@ def test_no_contract_ends_the_guard():
                                             qos.latched())
         beats = client.create_publisher(Header, f'{space}/{CONTROLLER}/heartbeat', qos.reliable())
         client.create_timer(0.02, lambda: beats.publish(Header(frame_id='active')))
+        for text in UNREADABLE:
+            contracts.publish(String(data=text))
+            yield lambda: 'not the configuration of a controller' in node.guard.refusal
         for text, words in CONTRACTS:
             contracts.publish(String(data=text))
             yield lambda words=words: words in node.guard.refusal
@@ -136,6 +140,12 @@ def test_no_contract_ends_the_guard():
             yield lambda: node.guard.state is GuardState.REFUSING
         contracts.publish(String(data=changed()))
         yield lambda: not node.guard.refusal
+        # once there is one, others are waited past
+        for text in UNREADABLE:
+            contracts.publish(String(data=text))
+        contracts.publish(String(data=changed(gravity=[0, 0, -1.62])))
+        yield lambda: node.torque.loads.gravity[2] == -1.62
+        assert not node.guard.refusal
 
     with started('guard') as (node, at_work):
         at_work(visit)
@@ -152,8 +162,19 @@ def test_a_description_from_the_network_is_never_a_path(text, tmp_path):
             String, f'{node.get_namespace()}/robot_description', qos.latched())
         publisher.publish(String(data=text.format(path=secret)))
         assert node.trigger_configure() is TransitionCallbackReturn.FAILURE
+        assert 'no useful robot description within' in str(node.failure)
         assert 'robot_description is not XML, it begins with' in str(node.failure)
         assert '<secret>' not in str(node.failure)
+
+
+def test_a_description_that_is_no_use_is_waited_past():
+    with started('controller', robot_description='', description_timeout=PATIENCE) as (node, _):
+        topic = f'{node.get_namespace()}/robot_description'
+        first, second = (node.create_publisher(String, topic, qos.latched()) for _ in range(2))
+        first.publish(String(data=Path('/etc/passwd').read_text()))
+        second.publish(String(data=URDF))
+        assert node.trigger_configure() is TransitionCallbackReturn.SUCCESS
+        assert node.components.controller.model.name == 'fake'
 
 
 # --- limits of the torque while a node runs -----------------------------------------------------

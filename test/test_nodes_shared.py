@@ -1,5 +1,6 @@
 """A controller node whose cycle runs in another process, as in controller_manager."""
 
+import os
 from pathlib import Path
 from threading import Event, Thread
 import time
@@ -17,8 +18,10 @@ from lifecycle_msgs.msg import Transition  # noqa: E402
 from robodyn_ros.control import ArmController, with_slots  # noqa: E402
 from robodyn_ros.control.steps import laws, modes  # noqa: E402
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
+from robodyn_ros.exceptions import ParameterError, StateError  # noqa: E402
 from robodyn_ros.export import Export  # noqa: E402
 from robodyn_ros.model import RobotModel  # noqa: E402
+from robodyn_ros.nodes.native.shared_loop import SharedLoop  # noqa: E402
 from ros_process import NodeProcess, Probe  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from shared_host import build, ControllerProcess, missing  # noqa: E402
@@ -27,6 +30,59 @@ SMALL = (Path(__file__).resolve().parents[1] / 'urdf' / 'reference' / 'two_link_
 MODEL = RobotModel.from_urdf(SMALL)
 START = np.array([0.4, -0.7])
 FAR = trajectory(MODEL.joint_names, START + 0.8, seconds=2.0)
+
+
+@pytest.fixture(scope='module')
+def loop_of():
+    """Return a function that makes an owner of a block of a name."""
+    controller = ArmController(Dynamics(with_slots(MODEL)))
+    return lambda name: SharedLoop(controller.host, MODEL.joint_names, name, 1.0)
+
+
+@pytest.mark.parametrize('name', ['robodyn', '/../robodyn', '/a/b', '/', '/.a'])
+def test_a_block_has_a_name_without_folders(loop_of, name):
+    with pytest.raises(ParameterError, match='shared_block is .* set it to / and letters'):
+        loop_of(name)
+
+
+@pytest.mark.parametrize('mode, words', [
+    (0o666, 'may be opened by other users .mode 666.'), (0o600, 'is being made')])
+def test_a_block_that_others_may_write_is_not_used(loop_of, mode, words):
+    name = f'/robodyn_test_{uuid.uuid4().hex[:12]}'
+    file = Path('/dev/shm') / name[1:]
+    file.write_bytes(bytes(8))
+    file.chmod(mode)
+    try:
+        with pytest.raises(StateError, match=words):
+            loop_of(name).attach()
+    finally:
+        file.unlink()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason='needs root, to make a file of another user')
+def test_a_block_of_another_user_is_not_used(loop_of):
+    name = f'/robodyn_test_{uuid.uuid4().hex[:12]}'
+    file = Path('/dev/shm') / name[1:]
+    file.write_bytes(bytes(8))
+    file.chmod(0o600)
+    os.chown(file, 1234, 1234)
+    try:
+        with pytest.raises(StateError, match='belongs to user 1234, and this node to user 0'):
+            loop_of(name).attach()
+    finally:
+        file.unlink()
+
+
+def test_a_link_in_place_of_a_block_is_not_followed(loop_of, tmp_path):
+    name, target = f'/robodyn_test_{uuid.uuid4().hex[:12]}', tmp_path / 'target'
+    target.write_bytes(bytes(64))
+    link = Path('/dev/shm') / name[1:]
+    link.symlink_to(target)
+    try:
+        with pytest.raises(StateError, match='no controller has made the shared block'):
+            loop_of(name).attach()
+    finally:
+        link.unlink()
 
 
 class Manager:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 import time
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from rclpy.node import Node
 from std_msgs.msg import String
 
-from robodyn_ros.exceptions import ParameterError
+from robodyn_ros.exceptions import ModelError, ParameterError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.per_joint import joint_values
 from robodyn_ros.model.source import read_text
@@ -18,6 +19,7 @@ from robodyn_ros.nodes.qos import latched
 from robodyn_ros.settings import Numbers, parameter, settings, Texts
 
 TOPIC = 'robot_description'
+_T = TypeVar('_T')
 _POLL = 0.02    # s between two polls of the topic
 _REPEAT = 2.0   # s between two log lines
 
@@ -87,48 +89,73 @@ def load_robot(node: Node, values: RobotSettings) -> Robot:
         The description or the selection is invalid.
 
     """
-    source, from_topic = _source(node, values)
-    model = RobotModel.from_urdf(
-        source, gravity=values.gravity, base=values.base or None, tip=values.tip or None,
-        locked=joint_values('locked', values.locked))
+    def model_of(source: str | Path) -> RobotModel:
+        return RobotModel.from_urdf(
+            source, gravity=values.gravity, base=values.base or None, tip=values.tip or None,
+            locked=joint_values('locked', values.locked))
+
+    source = _given(node, values)
+    from_topic = source is None
+    if source is None:
+        source, model = wait_for_description(node, values.description_timeout, model_of)
+    else:
+        model = model_of(source)
     for warning in model.warnings:
         node.get_logger().warning(warning)
     urdf = source if isinstance(source, str) else source.read_text('utf-8', errors='replace')
     return Robot(model, urdf, from_topic)
 
 
-def _source(node: Node, values: RobotSettings) -> tuple[str | Path, bool]:
+def _given(node: Node, values: RobotSettings) -> str | Path | None:
+    """Return the robot that the parameters give; None for that of the topic."""
     if values.urdf_file:
         if values.robot_description:
             node.get_logger().info(
                 'both urdf_file and robot_description are set: the file is used')
-        return Path(values.urdf_file).expanduser(), False
+        return Path(values.urdf_file).expanduser()
     if values.robot_description:
-        return read_text(values.robot_description, 'parameter robot_description'), False
-    return wait_for_description(node, values.description_timeout), True
+        return read_text(values.robot_description, 'parameter robot_description')
+    return None
 
 
-def wait_for_description(node: Node, timeout: float) -> str:
+def wait_for_description(node: Node, timeout: float, use: Callable[[str], _T]) -> tuple[str, _T]:
     """
-    Return the URDF from the topic `robot_description`; the text is never used as a path.
+    Return the first useful URDF on the topic `robot_description`, and what was made of it.
+
+    The text is never used as a path. A message that is no use is logged with the reason, and
+    waited past: its publisher need not be that of the arm.
+
+    Parameters
+    ----------
+    node : Node
+        For the topic and the log.
+    timeout : float
+        Longest wait, s.
+    use : callable
+        Called with the text; raises `ModelError` if it is no use.
 
     Raises
     ------
-    ModelError
-        The message is not the XML of a URDF.
     ParameterError
-        No message was received in time; the text has the number of publishers and the remedies.
+        No useful message was received in time; the text has the number of publishers, the
+        reason of the last refusal, and the remedies.
 
     """
     subscription = PolledSubscription(node, String, TOPIC, latched())
     logger = node.get_logger()
     start = time.monotonic()
-    next_log = start + min(_REPEAT, 0.5)
+    next_log, refused, reason = start + min(_REPEAT, 0.5), 0, ''
     try:
         while True:
             message = subscription.take()
             if message is not None and message.data.strip():
-                return read_text(message.data, f'the message on {subscription.topic}')
+                try:
+                    text = read_text(message.data, f'the message on {subscription.topic}')
+                    return text, use(text)
+                except ModelError as error:
+                    refused, reason = refused + 1, str(error)
+                    logger.warning(f'robot description {refused} is no use: {reason}; waiting '
+                                   'for another')
             now = time.monotonic()
             if now - start >= timeout:
                 break
@@ -141,6 +168,8 @@ def wait_for_description(node: Node, timeout: float) -> str:
     finally:
         subscription.destroy()
     raise ParameterError(
-        f'no robot description within {timeout:g} s on {subscription.topic} '
+        f'no {"useful " if refused else ""}robot description within {timeout:g} s on {subscription.topic} '
         f'(publishers: {node.count_publishers(subscription.topic)}): set the parameter urdf_file '
-        'or robot_description, or start robot_state_publisher', topic=subscription.topic)
+        'or robot_description, or start robot_state_publisher'
+        + (f'; {refused} refused, the last one: {reason}' if refused else ''),
+        topic=subscription.topic)

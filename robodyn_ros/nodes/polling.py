@@ -21,6 +21,7 @@ from robodyn_ros.exceptions import ArgumentError, printable
 
 WaitSet = rclpy_implementation.WaitSet
 _GID = 16  # bytes of the number of a publisher
+PARTICIPANT = 12  # first bytes of it, equal for all publishers of a participant of DDS
 
 
 class PolledGroup(CallbackGroup):
@@ -145,6 +146,7 @@ class PolledSubscription:
     def destroy(self) -> None:
         """Unsubscribe."""
         self._node.destroy_subscription(self._subscription)
+
 
 
 def publisher_of(info: Any) -> bytes:

@@ -30,31 +30,32 @@ bool lock(int file)
   return fcntl(file, F_OFD_SETLK, &range) == 0;
 }
 
+void check(const std::string & name)
+{
+  const std::string usual =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+  if (name.size() < 2 || name.size() > 200 || name[0] != '/' || name[1] == '.' ||
+    name.find_first_not_of(usual, 1) != std::string::npos)
+  {
+    fail(name, "the parameter `block` must be / and letters, digits, '.', '_' or '-'", EINVAL);
+  }
+}
+
 }  // namespace
 
 SharedBlock::SharedBlock(const std::string & name)
 : name_(name)
 {
-  file_ = shm_open(name_.c_str(), O_RDWR | O_CREAT, S_IRUSR | S_IWUSR);
-  if (file_ < 0) {
-    fail(name_, "cannot be opened; the parameter `block` must be of the form /name, and a block of "
-      "that name must not be of another user", errno);
-  }
-  if (!lock(file_)) {
+  check(name_);
+  remove_left();
+  // a file that was there before may still be open in a process of another user
+  file_ = shm_open(name_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, S_IRUSR | S_IWUSR);
+  if (file_ < 0 || !lock(file_)) {
     const int error = errno;
-    close(file_);
-    fail(name_, "another controller uses it; give each its own by the parameter `block`, and the "
-      "node that owns it the same by `shared_block`", error);
-  }
-  struct stat found = {};
-  if (fstat(file_, &found) == 0 && found.st_size != 0) {
-    // left by a process that was killed: its owner may still have it mapped
-    shm_unlink(name_.c_str());
-    close(file_);
-    file_ = shm_open(name_.c_str(), O_RDWR | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR);
-    if (file_ < 0 || !lock(file_)) {
-      fail(name_, "cannot be made anew", errno);
+    if (file_ >= 0) {
+      close(file_);
     }
+    fail(name_, "cannot be made; another controller may be starting with the same name", error);
   }
   reserve();
   static const int64_t head[] = @PREFIX@BLOCK_HEAD;
@@ -66,6 +67,36 @@ SharedBlock::SharedBlock(const std::string & name)
   store(@PREFIX@WORD_CURRENT, -1);
   store(@PREFIX@WORD_USING, -1);
   store(0, head[0]);  // last: without it the block is not read
+}
+
+void SharedBlock::remove_left()
+{
+  file_ = shm_open(name_.c_str(), O_RDWR | O_NOFOLLOW, 0);
+  if (file_ < 0 && errno == ENOENT) {
+    return;
+  }
+  const int error = errno;
+  struct stat found = {};
+  if (lstat(("/dev/shm" + name_).c_str(), &found) == 0 && found.st_uid != geteuid()) {
+    if (file_ >= 0) {
+      close(file_);
+    }
+    fail(name_, "belongs to user " + std::to_string(found.st_uid) + ", and this process to user " +
+      std::to_string(geteuid()) + "; remove it, or choose another name by the parameter `block`",
+      EPERM);
+  }
+  if (file_ < 0) {
+    fail(name_, "cannot be opened; remove it from /dev/shm", error);
+  }
+  if (!lock(file_)) {
+    const int reason = errno;
+    close(file_);
+    fail(name_, "another controller uses it; give each its own by the parameter `block`, and the "
+      "node that owns it the same by `shared_block`", reason);
+  }
+  // left by a process that was killed: its owner may still have it mapped
+  shm_unlink(name_.c_str());
+  close(file_);
 }
 
 void SharedBlock::reserve()

@@ -31,6 +31,7 @@ public:
   const std::string & name() const {return name_;}
 
 private:
+  void remove_left();
   void reserve();
 
   std::string name_;

@@ -50,7 +50,8 @@ class ConfigurationPublisher:
         """Publish the configuration if it has changed; to be called periodically."""
         controller = self._controller
         loads, learned = controller.loads, controller.adaptation.pseudo_inertia
-        now = (loads.payloads, loads.gravity, controller.bounds, self._table.values)
+        now = (loads.payloads, loads.gravity, controller.bounds, self._table.values,
+               controller.design.gains)
         # these objects are replaced, never changed
         same = len(self._published) and all(a is b for a, b in zip(now, self._published))
         if not same:

@@ -16,9 +16,10 @@ from robodyn_ros.nodes.guard.configuration import (
     configuration_from, difference, payloads_from, shared_parameters, TOPIC, vector_from)
 from robodyn_ros.nodes.guard.parameters import GuardSettings
 from robodyn_ros.nodes.guard.torque import GuardTorque
-from robodyn_ros.nodes.polling import PolledSubscription
+from robodyn_ros.nodes.polling import PARTICIPANT, PolledSubscription
 from robodyn_ros.safety import Guard, GuardState
 
+_SENDERS = 8  # participants whose configurations are kept
 _UNREADABLE = 'the configuration of the controller cannot be read; the stack trace is in the log'
 
 
@@ -46,6 +47,7 @@ class ConfigurationCheck:
         self._subscription = PolledSubscription(node, String, f'{values.controller}/{TOPIC}',
                                                 qos.latched())
         self._configuration: dict[str, Any] | None = None
+        self._received: dict[bytes, dict[str, Any]] = {}  # by participant, the newest last
         self._loads_pending = self._compared = False
         self._logged = self._payload = ''
         self._usable: np.ndarray | None = None
@@ -62,7 +64,8 @@ class ConfigurationCheck:
         """Take a configuration, and set the reason why the guard must not be armed, if any."""
         message = self._subscription.take()
         if message is not None:
-            contained(self._log, self._read, message.data)
+            contained(self._log, self._read, message.data, self._subscription.source)
+        self._select(guard.source)
         # not while the guard is in charge: a restarted controller does not have the payload yet
         if self._loads_pending and not guard.in_charge:
             self._loads_pending = False
@@ -80,15 +83,29 @@ class ConfigurationCheck:
         guard.refusal = self._problem or self._difference
         self._log_changes(guard)
 
-    def _read(self, text: str) -> None:
-        self._problem, self._loads_pending = _UNREADABLE, False
+    def _read(self, text: str, source: bytes) -> None:
+        """Keep a configuration; log one that is no use, and wait for another."""
         try:
             configuration = configuration_from(text)
         except RobodynError as error:
-            self._problem = str(error)
+            self._log.warning(f'ignored: {error}')
+            if not self.known:
+                self._problem = str(error)
             return
-        self._configuration, self._problem = configuration, ''
-        self._loads_pending, self._compared = True, False
+        participant = source[:PARTICIPANT]
+        self._received.pop(participant, None)
+        self._received[participant] = configuration
+        unused = (key for key, each in self._received.items() if each is not self._configuration)
+        if len(self._received) > _SENDERS:
+            del self._received[next(unused)]
+
+    def _select(self, controller: bytes) -> None:
+        """Use the configuration of the node with these heartbeats; the newest while there is none."""
+        newest = next(reversed(self._received.values()), None)
+        chosen = self._received.get(controller[:PARTICIPANT], newest) if controller else newest
+        if chosen is not self._configuration:
+            self._configuration, self._problem = chosen, ''
+            self._loads_pending, self._compared = True, False
 
     def _set_loads(self, torque: GuardTorque) -> None:
         """Set the loads of the controller for the torque of the guard."""

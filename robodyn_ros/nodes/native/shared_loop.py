@@ -7,6 +7,8 @@ import fcntl
 import mmap
 import os
 from pathlib import Path
+import re
+import stat
 import struct
 
 from llvmlite import ir
@@ -16,7 +18,7 @@ from robodyn_ros import __version__
 from robodyn_ros.control.host import Host
 from robodyn_ros.control.shared_block import (
     HEAD, LOCK_OWNER, MAGIC, read_about, RING_ROWS, SEGMENT_ROWS, SharedLayout, WORDS)
-from robodyn_ros.exceptions import StateError
+from robodyn_ros.exceptions import ParameterError, shown, StateError
 from robodyn_ros.nodes.native import writer
 from robodyn_ros.nodes.native.block import Block, places_of
 from robodyn_ros.nodes.native.exchange import Exchange, Row
@@ -24,6 +26,7 @@ from robodyn_ros.nodes.native.thread import check_platform
 
 PLACES = places_of(WORDS)
 _FOLDER = Path('/dev/shm')  # of shm_open
+_NAME = re.compile(r'/[A-Za-z0-9_-][A-Za-z0-9._-]{0,198}')
 _FLOCK = 'hhqqi4x'
 _EXPORT = 'write the package anew (robodyn export --ros2-control) and build it'
 _DIFFERENT = {
@@ -67,7 +70,10 @@ class SharedLoop:
         self.exchange = Exchange(host, Block(PLACES), writer.compiled(str(module)),
                                  self._write_program)
         self._layout = SharedLayout.of(host.made, joint_names)
-        self._path, self._name, self._patience = _FOLDER / name.lstrip('/'), name, patience
+        if not _NAME.fullmatch(name):
+            raise ParameterError(f"shared_block is {shown(name)}: set it to / and letters, digits, "
+                                 "'.', '_' or '-'", parameter='shared_block', value=name)
+        self._path, self._name, self._patience = _FOLDER / name[1:], name, patience
         self._joints = tuple(joint_names)
         self._file = -1
         self._memory: mmap.mmap | None = None
@@ -97,13 +103,19 @@ class SharedLoop:
 
         """
         try:
-            file = os.open(self._path, os.O_RDWR | os.O_CLOEXEC)
+            file = os.open(self._path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
         except OSError as error:
             self.close()
             raise StateError(
                 f'no controller has made the shared block {self._name} ({error.strerror}): load '
                 'and activate the exported controller in controller_manager, or correct '
                 'shared_block') from error
+        try:
+            self._check_file(os.fstat(file))
+        except StateError:
+            os.close(file)
+            self.close()
+            raise
         if self.is_attached and os.fstat(file).st_ino == os.fstat(self._file).st_ino:
             os.close(file)
             return
@@ -114,6 +126,17 @@ class SharedLoop:
         except BaseException:
             self.close()
             raise
+
+    def _check_file(self, found: os.stat_result) -> None:
+        """Raise `StateError` for a file that another user has made, or may write."""
+        if found.st_uid != os.geteuid() or not stat.S_ISREG(found.st_mode):
+            raise StateError(f'the shared block {self._name} belongs to user {found.st_uid}, and '
+                             f'this node to user {os.geteuid()}: run controller_manager and this '
+                             'node as the same user, or remove the file from /dev/shm')
+        if stat.S_IMODE(found.st_mode) & 0o077:
+            raise StateError(f'the shared block {self._name} may be opened by other users (mode '
+                             f'{stat.S_IMODE(found.st_mode):o}): remove it from /dev/shm and '
+                             'restart controller_manager')
 
     def _map(self) -> None:
         layout, size = self._layout, os.fstat(self._file).st_size

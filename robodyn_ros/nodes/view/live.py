@@ -64,7 +64,7 @@ class LiveView:
         """Return the robot description; raise `ParameterError` if none is published."""
         print('waiting for a robot description', flush=True)
         try:
-            return wait_for_description(self._node, timeout)
+            return wait_for_description(self._node, timeout, lambda _: None)[0]
         except ParameterError as error:
             raise ParameterError(
                 f'no robot description within {timeout:g} s: name the URDF, as in '

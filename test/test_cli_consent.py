@@ -91,7 +91,7 @@ def test_a_motion_of_excite_and_replay_asks(tmp_path, monkeypatch, answers):
     monkeypatch.setattr(command, 'set_priority', lambda _: None)
     monkeypatch.chdir(tmp_path)
     asked = answers('', 'q', '', 'q')
-    assert main(['excite', ARM, '--duration', '2', '--frequency', '0.6', '--seconds', '0',
+    assert main(['excite', ARM, '--duration', '2', '--frequency', '0.6', '--search', '0',
                  '--velocity', '0.2', '--send', '--namespace', 'left']) == 1
     assert len(asked) == 2 and 'The arm moves for 7 s' in asked[0]
     names = tuple(f'joint{k}' for k in range(1, 7))

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -60,7 +61,8 @@ def test_wrong_arguments_are_refused(arguments, capsys):
     with pytest.raises(SystemExit) as ended:
         main(arguments)
     assert ended.value.code == USER_MISTAKE
-    assert 'error' in capsys.readouterr().err
+    line, = capsys.readouterr().err.splitlines()  # without the usage
+    assert line.startswith('robodyn') and line.endswith(' --help')
 
 
 @pytest.mark.parametrize('arguments, words', [
@@ -172,6 +174,44 @@ def test_steps_are_plain_lines_where_no_terminal_is():
     lines = stream.getvalue().splitlines()
     assert [line.split()[-1] for line in lines] == ['still', 'failed']
     assert '\r' not in stream.getvalue()
+
+
+def test_a_long_step_is_not_silent_where_no_terminal_is(monkeypatch):
+    monkeypatch.setattr('robodyn_ros.cli.progress._REMINDER', 0.01)
+    stream, end = io.StringIO(), time.monotonic() + 60.0
+    with Steps(stream)('search') as step:
+        step._steps.tick('condition number 7')
+        while 'condition number 7' not in stream.getvalue():
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        ended = step._steps._ended
+        step.result = 'found'
+    assert ended.is_set()
+    lines = stream.getvalue().splitlines()
+    assert all('s  search' in line for line in lines) and lines[-1].endswith('found')
+
+
+@pytest.mark.parametrize('keeps', [True, False])
+def test_logs_that_are_kept_are_named(keeps, tmp_path, monkeypatch, capsys):
+    pytest.importorskip('rclpy', reason='the session needs ROS 2')
+    from robodyn_ros.cli.demo import command
+    from robodyn_ros.cli.session import Session
+
+    def started(session):
+        for name in ('simulator', 'controller'):
+            log = tmp_path / f'robodyn_demo_{name}.log'
+            log.touch()
+            setattr(session, name, SimpleNamespace(log=log))
+
+    monkeypatch.setattr(command.signal, 'signal', lambda *_: None)
+    monkeypatch.setenv('ROS_DOMAIN_ID', '63')
+    monkeypatch.setattr(Session, 'start', started)
+    monkeypatch.setattr(command, 'Scenario', lambda *_: SimpleNamespace(run=lambda: None))
+    monkeypatch.setattr(command, '_conclude_all', lambda *_: 0)
+    assert main(['demo', '--output', str(tmp_path), *(['--keep-logs'] if keeps else [])]) == 0
+    said = capsys.readouterr().out
+    logs = sorted(tmp_path.glob('*.log'))
+    assert len(logs) == 2 * keeps and all(str(log) in said for log in logs)
 
 
 def test_a_terminal_sees_the_time_pass():

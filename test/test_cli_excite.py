@@ -102,7 +102,7 @@ def test_the_seed_decides(search):
 
 def test_files(tmp_path, capsys):
     path, rows = tmp_path / 'out.yaml', tmp_path / 'out.csv'
-    assert main(['excite', str(URDF / 'robodyn6.urdf'), '--duration', '6', '--seconds', '0.5',
+    assert main(['excite', str(URDF / 'robodyn6.urdf'), '--duration', '6', '--search', '0.5',
                  '--approach', '3', '--output', str(path), '--csv', str(rows)]) == 0
     printed = capsys.readouterr().out
     assert 'condition number of the base regressor' in printed and 'joint6' in printed
@@ -154,7 +154,7 @@ def test_a_motion_beyond_a_limit_is_not_written():
 
 @pytest.mark.parametrize('options, words', [
     (['--bag', 'run'], 'add --send'), (['--urdf', 'nowhere.urdf'], 'nowhere.urdf'),
-    (['--duration', '2', '--seconds', '0', '--output', '/proc/x.yaml'], '--output /proc')])
+    (['--duration', '2', '--search', '0', '--output', '/proc/x.yaml'], '--output /proc')])
 def test_mistakes_are_explained(options, words, capsys):
     assert main(['excite', *options]) == USER_MISTAKE
     assert words in capsys.readouterr().err
@@ -162,7 +162,7 @@ def test_mistakes_are_explained(options, words, capsys):
 
 def test_a_joint_is_restricted_to_a_range(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert main(['excite', str(next(URDF.rglob('robodyn6.urdf'))), '--seconds', '0', '--csv',
+    assert main(['excite', str(next(URDF.rglob('robodyn6.urdf'))), '--search', '0', '--csv',
                  'motion.csv', '--range', 'joint2:-0.3:0.1']) == 0
     table = np.genfromtxt('motion.csv', delimiter=',', names=True, deletechars='')
     q = table['joint2.position']

@@ -21,7 +21,7 @@ from ros_process import NodeProcess, Probe  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_srvs.srv import SetBool, Trigger  # noqa: E402
 
-SHORT = ('--duration', '2', '--frequency', '0.6', '--seconds', '0', '--approach', '2',
+SHORT = ('--duration', '2', '--frequency', '0.6', '--search', '0', '--approach', '2',
          '--velocity', '0.2', '--send', '--yes', '--at-the-stop')
 URDF = {'urdf_file': str(ARM)}
 # friction that the model does not have keeps the arm from such a goal for ever

@@ -11,7 +11,7 @@ SHORT = ['--runs', '150', '--duration', '0.5', '--position-noise', '1e-4']
 
 
 def run(path, *options):
-    assert main(['montecarlo', *SHORT, '--save', str(path), *options]) == 0
+    assert main(['montecarlo', *SHORT, '--output', str(path), *options]) == 0
     return np.load(path)
 
 
@@ -48,7 +48,7 @@ def test_workers_change_nothing(alone, tmp_path):
     # from the shell, as processes are started
     path = tmp_path / 'workers.npz'
     subprocess.run([sys.executable, '-m', 'robodyn_ros.cli.main', 'montecarlo', *SHORT,
-                    '--workers', '2', '--save', str(path)], check=True, timeout=120)
+                    '--workers', '2', '--output', str(path)], check=True, timeout=120)
     assert_same(np.load(path), alone)
 
 
@@ -62,7 +62,7 @@ def test_dask_workers_change_nothing(alone, tmp_path):
 
 def test_what_ends_runs_is_counted(capsys, tmp_path):
     path = tmp_path / 'ended.npz'
-    options = ['--tolerance', '0.1', '--mass', '0.3', '--collision', '0.1', '--save', str(path)]
+    options = ['--tolerance', '0.1', '--mass', '0.3', '--collision', '0.1', '--output', str(path)]
     assert main(['montecarlo', *SHORT, *options]) == 1
     found, printed = np.load(path), capsys.readouterr().out
     codes = {int(code): int(np.sum(found['code'] == code)) for code in np.unique(found['code'])}

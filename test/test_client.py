@@ -25,6 +25,48 @@ def test_the_newest_of_states_of_several_sizes_is_the_last():
     assert list(received._states.values()) == [b'gripper', b'arm 2']
 
 
+class Refusing:
+    """A connection to a controller that refuses to hold, with its diagnostics or without."""
+
+    def __init__(self, diagnostics):
+        self._diagnostics, self.closed = diagnostics, False
+
+    def call(self, name):
+        raise StateError(f'the controller refused ~/{name}')
+
+    def next_diagnostics(self):
+        if self._diagnostics is None:
+            raise StateError('no diagnostics')
+        return self._diagnostics
+
+    def close(self):
+        self.closed = True
+
+
+def arm_of(connection):
+    arm = Arm.__new__(Arm)
+    arm._connection = connection
+    return arm
+
+
+def test_the_end_of_a_block_in_a_fault_is_a_warning():
+    connection = Refusing({'fault': 'joint states: silent'})
+    with pytest.warns(UserWarning, match='joint states: silent; remove its cause') as found:
+        with arm_of(connection):
+            pass
+    assert found[0].filename == __file__ and connection.closed
+
+
+@pytest.mark.parametrize('diagnostics', [{}, {'fault': ''}, None])
+def test_an_arm_that_is_not_held_for_another_reason_is_an_error(diagnostics):
+    connection = Refusing(diagnostics)
+    with pytest.raises(StateError, match='refused ~/hold'), arm_of(connection):
+        pass
+    assert connection.closed
+    with pytest.raises(KeyError), arm_of(Refusing({'fault': 'x'})):
+        raise KeyError  # the first error remains
+
+
 @pytest.fixture(scope='module')
 def controller():
     """Return the running controller of a simulated arm at home."""

@@ -49,7 +49,7 @@ def test_a_mujoco_arm_with_rotors_friction_and_wrong_masses(tmp_path, monkeypatc
     urdf, folder = tmp_path / 'arm.urdf', tmp_path / 'state'
     urdf.write_text(text)
     options = ['commission', str(urdf), '--dry-run', '--yes', '--folder', str(folder)]
-    assert main([*options, '--excitation', '10', '--search', '1']) == 0
+    assert main([*options, '--duration', '10', '--search', '1']) == 0
     said = capsys.readouterr().out
     assert f'params_file:={folder / "arm.yaml"}' in said
     done = Folder(folder, [*Robot(urdf).options(), '--dry-run', '0']).done

@@ -166,7 +166,7 @@ def test_an_interruption_does_not_fall_into_a_message(default_interrupt):
 @pytest.mark.slow
 def test_the_dry_run_with_its_nodes(tmp_path, capsys):
     assert main(['commission', str(ARM), '--dry-run', '--yes', '--folder', str(tmp_path),
-                 '--excitation', '10', '--search', '2']) == 0
+                 '--duration', '10', '--search', '2']) == 0
     done = Folder(tmp_path, [*Robot(ARM).options(), '--dry-run', '0']).done
     assert max(done['after']['rms']) < 1.0 < 0.1 * max(done['before']['rms'])
     assert (tmp_path / 'report.html').stat().st_size > 1000

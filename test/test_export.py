@@ -325,6 +325,14 @@ def test_the_command_writes_measures_and_reports(tmp_path, capsys):
         assert 'us per call' in printed and 'my_arm_gravity' in printed
 
 
+@pytest.mark.parametrize('mistake', [['--object', 'z80-unknown-none'], ['--functions', 'gravit'],
+                                     ['--object', 'x86_64-linux-gnu', '--object', 'nothing']])
+def test_nothing_is_written_before_a_mistake_is_found(mistake, tmp_path, capsys):
+    assert main(['export', str(SMALL), str(tmp_path / 'new' / 'arm'), *mistake]) == USER_MISTAKE
+    assert mistake[-1] in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_command_names_a_mistake(tmp_path, capsys):
     assert main(['export', str(SMALL), str(tmp_path), '--functions', 'gravit']) == USER_MISTAKE
     assert "'gravit'" in capsys.readouterr().err

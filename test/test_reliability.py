@@ -155,7 +155,7 @@ def run(tmp_path):
 
 def test_runs_of_some_faults_pass(run, tmp_path):
     only = [word for name in SLICE for word in ('--only', name)]
-    code, output = run(*only, '--seeds', '1', '--json', str(tmp_path / 'runs.json'),
+    code, output = run(*only, '--seeds', '1', '--output', str(tmp_path / 'runs.json'),
                        '--markdown', str(tmp_path / 'table.md'),
                        '--logs', str(tmp_path / 'logs'))
     broken = [text for log in sorted((tmp_path / 'logs').iterdir())

@@ -133,7 +133,8 @@ def test_bounds_of_rates():
 
 def test_the_command_writes_table_and_figures(tmp_path, capsys):
     path = tmp_path / 'runs.json'
-    code = main(['campaign', '--compiled', '--runs', '8', '--only', 'nothing', '--json', str(path),
+    code = main(['campaign', '--compiled', '--runs', '8', '--only', 'nothing',
+                 '--output', str(path),
                  '--markdown', str(tmp_path / 'table.md'),
                  '--histograms', str(tmp_path / 'runs.png')])
     assert code == 0 and '8 of 8 runs passed' in capsys.readouterr().out
@@ -146,7 +147,7 @@ def test_the_command_writes_table_and_figures(tmp_path, capsys):
 def test_an_interrupted_campaign_is_continued(tmp_path, capsys):
     path, figures = tmp_path / 'parts.jsonl', [tmp_path / f'{k}.json' for k in range(3)]
     command = ['campaign', '--compiled', '--runs', '140', '--only', 'nothing', '--only', 'push',
-               '--json']
+               '--output']
     main([*command, str(figures[0])])
     main([*command, str(figures[1]), '--resume', str(path)])
     lines = path.read_text(encoding='utf-8').splitlines(keepends=True)
@@ -191,7 +192,7 @@ def test_workers_and_dask_change_nothing(results, tmp_path):
     seeds, path = seeds_of([BY_NAME['push']], 0, 4), tmp_path / 'runs.json'
     # from the shell, as processes are started
     subprocess.run([sys.executable, '-m', 'robodyn_ros.cli.main', 'campaign', '--compiled',
-                    '--runs', '4', '--only', 'push', '--workers', '2', '--json', str(path)],
+                    '--runs', '4', '--only', 'push', '--workers', '2', '--output', str(path)],
                    check=False, timeout=120)
     found, = json.loads(path.read_text(encoding='utf-8'))['faults']
     own = [results[seed] for seed in seeds]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from robodyn_ros.cli.writable import made
 from robodyn_ros.exceptions import RobodynError
 
 # version of the metadata; 9 is of ROS 2 Jazzy, and later releases read it
@@ -55,8 +56,8 @@ def check_bag(path: Path) -> None:
     if path.exists():
         raise RobodynError(f'{path} exists already: choose a new folder for the bag',
                            path=str(path))
-    path.mkdir(parents=True)
-    path.rmdir()  # the writer requires that the folder does not exist
+    with made(path):  # and removed again, as the writer requires
+        pass
 
 
 def write_bag(path: Path, topics: Iterable[Topic]) -> Path:

@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 import sys
 from types import ModuleType
+from typing import NoReturn
 
 from robodyn_ros import __version__
 from robodyn_ros.exceptions import RobodynError
@@ -47,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     arguments = sys.argv[1:] if arguments is None else arguments
     options, unknown = make_parser(arguments).parse_known_args(arguments)
-    if unknown:  # with the usage of this command instead of all
+    if unknown:  # of this command instead of all
         options.parser.error('unrecognized arguments: ' + ' '.join(unknown))
     try:
         return options.run(options)
@@ -66,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def make_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     """Return a parser of all sub-commands, with the options of the given one."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog='robodyn', epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
         description='Rigid-body dynamics and torque control of an arm from its URDF.')
     parser.add_argument('--version', action='version', version=f'robodyn_ros {__version__}')
@@ -78,6 +79,14 @@ def make_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
             package = _PACKAGES.get(name, f'robodyn_ros.cli.{name}')
             _fill(command, import_module(f'{package}.command'))
     return parser
+
+
+class _Parser(argparse.ArgumentParser):
+    """Parser whose errors are not preceded by all options."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print an error, and where the options are; exit."""
+        self.exit(USER_MISTAKE, f'{self.prog}: {message}; see {self.prog} --help\n')
 
 
 def _fill(command: argparse.ArgumentParser, module: ModuleType) -> None:

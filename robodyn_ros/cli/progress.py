@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 import sys
 import textwrap
+from threading import Event, Thread
 import time
 from types import TracebackType
 from typing import TextIO
@@ -12,6 +13,7 @@ from typing import TextIO
 from robodyn_ros.cli.report import WIDTH
 
 _REFRESH = 0.1  # s
+_REMINDER = 10.0  # s
 
 
 class Steps:
@@ -24,7 +26,8 @@ class Steps:
             step.result = 'drift 0.1 mrad'
 
     On a terminal the line is shown from the begin of the step, and `tick` refreshes its elapsed
-    time; elsewhere each step is one plain line, printed at its end.
+    time. Elsewhere each step is one plain line, printed at its end; one that lasts has another
+    every 10 s, with its progress.
 
     Parameters
     ----------
@@ -38,6 +41,7 @@ class Steps:
         self._live = self.stream.isatty()
         self._step: Step | None = None
         self._shown = 0.0
+        self._progress, self._ended = '', Event()
 
     def __call__(self, text: str) -> Step:
         """Return the step to enter."""
@@ -45,7 +49,7 @@ class Steps:
 
     def tick(self, result: str = '...') -> None:
         """Refresh the elapsed time and the progress on a terminal."""
-        now = time.monotonic()
+        now, self._progress = time.monotonic(), result
         if self._live and self._step is not None and now - self._shown > _REFRESH:
             self._shown = now
             self._draw(self._step, result)
@@ -69,9 +73,17 @@ class Steps:
         self._step = step
         self._shown = 0.0
         self.tick()
+        if not self._live:  # in a thread: not every long step has ticks
+            self._ended = Event()
+            Thread(target=self._remind, args=(step, self._ended), daemon=True).start()
+
+    def _remind(self, step: Step, ended: Event) -> None:
+        while not ended.wait(_REMINDER):
+            self.write_line(step.line(self._progress))
 
     def _end(self, step: Step, result: str) -> None:
         self._step = None
+        self._ended.set()
         if self._live:
             self._draw(step, result)
             self.write_line()

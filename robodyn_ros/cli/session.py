@@ -151,10 +151,14 @@ class Session:
                 f'another node publishes joint_states on ROS_DOMAIN_ID={self.domain}: leave that '
                 'variable unset, and the demo chooses an unused domain')
 
+    def log_files(self) -> list[Path]:
+        """Return the paths of the log files."""
+        return [child.log for child in (self.simulator, self.controller, *self._extra)]
+
     def remove_logs(self) -> None:
         """Remove the log files."""
-        for child in (self.simulator, self.controller, *self._extra):
-            child.log.unlink(missing_ok=True)
+        for log in self.log_files():
+            log.unlink(missing_ok=True)
 
     def record(self, duration: float) -> tuple[int, int]:
         """Record for a time in s; return begin and end in ns."""

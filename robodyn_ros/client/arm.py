@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import TracebackType
+import warnings
 
 from numpy.typing import ArrayLike
 
@@ -19,7 +20,8 @@ class Arm:
     A running controller and its arm, used in a `with` block.
 
     Callbacks run in a thread with a ROS context of its own: the script does not spin, and may use
-    ROS besides. At the end of the block the arm holds its position.
+    ROS besides. At the end of the block the arm holds its position; in a fault, in which the
+    controller has stopped it already, a warning has the fault.
 
     Parameters
     ----------
@@ -55,10 +57,21 @@ class Arm:
         try:
             self.hold()
         except StateError:
-            if error is None:
+            if error is None and not self._warned_of_fault():
                 raise
         finally:
             self.close()
+
+    def _warned_of_fault(self) -> bool:
+        """Warn of the fault in which a hold is refused; return whether there is one."""
+        try:
+            fault = self._connection.next_diagnostics().get('fault', '')
+        except StateError:  # silent, or closed
+            return False
+        if fault:
+            warnings.warn(f'the controller has stopped the arm by a fault: {fault}; remove its '
+                          'cause, and call reset_fault()', stacklevel=3)
+        return bool(fault)
 
     def close(self) -> None:
         """End ROS; the arm continues with what was requested last."""

@@ -110,6 +110,7 @@ class Connection:
 
     def next_diagnostics(self) -> dict[str, str]:
         """Return diagnostics that arrive from now on; raise `StateError` if there are none."""
+        self.require_open()
         now = time.monotonic()
         if not self.wait(lambda: self._received['diagnostics'] > now, self._timeout):
             raise StateError(f'no diagnostics of the controller within {self._timeout:g} s')

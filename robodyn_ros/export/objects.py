@@ -46,10 +46,16 @@ def object_file(functions: Iterable[CFunction], public: Iterable[str], triple: s
     Raises
     ------
     ParameterError
-        LLVM does not know the machine, or the processor.
+        LLVM does not know the machine.
 
     """
-    machine = _target_machine(triple, cpu)
+    target = known_target(triple)
+    usual, features, abi = _MACHINES.get(triple.partition('-')[0], ('', '', ''))
+    # an object without an operating system is linked to fixed places
+    fixed = '-none' in triple
+    machine = target.create_target_machine(
+        cpu=cpu or usual, features=features, opt=2, reloc='static' if fixed else 'pic',
+        codemodel='medium' if triple.startswith('riscv') else 'default', abiname=abi)
     ir = module(functions, set(public))
     try:
         parsed = llvm.parse_assembly(ir.text)
@@ -78,19 +84,14 @@ def _target(triple: str):
     return llvm.Target.from_triple(triple)
 
 
-def _target_machine(triple: str, cpu: str):
+def known_target(triple: str):
+    """Return the target of LLVM for a machine; raise `ParameterError` if there is none."""
     try:
-        target = _target(triple)
+        return _target(triple)
     except RuntimeError as error:
         raise ParameterError(
             f'--object {triple}: this LLVM has no such target; begin the triple with one of '
             f'{", ".join(known_machines())}', value=triple) from error
-    usual, features, abi = _MACHINES.get(triple.partition('-')[0], ('', '', ''))
-    # an object without an operating system is linked to fixed places
-    fixed = '-none' in triple
-    return target.create_target_machine(
-        cpu=cpu or usual, features=features, opt=2, reloc='static' if fixed else 'pic',
-        codemodel='medium' if triple.startswith('riscv') else 'default', abiname=abi)
 
 
 def module(functions: Iterable[CFunction], public: set[str]) -> Ir:

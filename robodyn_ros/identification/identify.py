@@ -108,9 +108,9 @@ def _better_model(data: Excerpt, found: Estimate, groups: Collection[str],
                   tick: Callable[[str], None]) -> list[str]:
     """Return a remark about options that explain much more of the torque, if any do."""
     others: dict[str, tuple[DryFriction, Collection[str]]] = {}
-    if 'friction' in groups and data.dry.shape == 'sign':
+    if 'friction' in groups:
         others = {f'--friction {shape}': (DryFriction(shape, data.dry.load), groups)
-                  for shape in SHAPES[1:]}
+                  for shape in SHAPES[SHAPES.index(data.dry.shape) + 1:]}
     if 'armature' not in groups:
         more = [*groups, 'armature']
         others[f'--estimate {",".join(more)}'] = data.dry, more

@@ -38,9 +38,9 @@ EXAMPLES = """examples:
   robodyn campaign --list
   robodyn campaign --seeds 1
   robodyn campaign --only 'controller killed' --only Ctrl-C --seeds 3
-  robodyn campaign --json reliability.json --markdown reliability.md
+  robodyn campaign --output reliability.json --markdown reliability.md
   robodyn campaign --soak 20
-  robodyn campaign --compiled --runs 100000 --workers 2 --json runs.json
+  robodyn campaign --compiled --runs 100000 --workers 2 --output runs.json
   robodyn campaign --compiled --runs 1000000 --workers 2 --resume million.jsonl
 """
 
@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--seeds', type=whole_number, default=10, metavar='N',
         help='runs of each fault (default 10)')
     add('--seed', type=int, default=0, metavar='N', help='seed of the first run (default 0)')
-    add('--json', type=Path, metavar='FILE', help='write the figures of all runs')
+    add('--output', type=Path, metavar='FILE', help='write the figures of all runs')
     add('--markdown', type=Path, metavar='FILE', help='write the table')
     add('--soak', type=between(0.1, 1e5), nargs='?', const=20.0, metavar='MINUTES',
         help='run without faults in all modes (default 20 minutes)')
@@ -77,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         'in lockstep through simulator and controller; their torques must agree')
     add('--every', type=whole_number, default=20, metavar='N',
         help='of a replay, compute one of N steps in Python (default 20; a step takes 0.1 s)')
-    add('--picture', type=Path, metavar='FILE', help='draw all terms of the torque of a replay')
+    add('--plot', type=Path, metavar='FILE', help='draw all terms of the torque of a replay')
     add('--worst', type=whole_number, metavar='ARMS', help='search the time, length and size of '
         'each fault for which the arm is fastest, steps of torque are largest, and the arm is '
         'farthest beyond its limits; for so many arms and motions each')
@@ -89,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
     if options.compiled or options.worst or options.replay is not None:
         from robodyn_ros.reliability.compiled import command
         return command.run(options)
-    for name in ('runs', 'minutes', 'scheduler', 'resume', 'histograms', 'picture'):
+    for name in ('runs', 'minutes', 'scheduler', 'resume', 'histograms', 'plot'):
         if getattr(options, name):
             raise ParameterError(f'--{name} goes with --compiled only')
     cases = chosen(options.only)
@@ -257,10 +257,10 @@ def conclude(cases: Sequence[Case], campaign: Campaign, steps: Steps) -> int:
 
 
 def save(cases: Sequence[Case], campaign: Campaign, options: argparse.Namespace) -> None:
-    """Write the files of `--json` and `--markdown`."""
+    """Write the files of `--output` and `--markdown`."""
     outcomes, skipped = campaign.outcomes, campaign.skipped
-    if options.json:
-        options.json.write_text(as_json(outcomes, skipped), encoding='utf-8')
+    if options.output:
+        options.output.write_text(as_json(outcomes, skipped), encoding='utf-8')
     if options.markdown:
         options.markdown.write_text(markdown(cases, outcomes, skipped), encoding='utf-8')
 

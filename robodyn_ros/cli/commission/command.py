@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         'the excitations, 0.2 and 0.45 of the limits (default 1)')
     add('--speed', type=between(0.01, 1.0), default=0.3, metavar='PART', help='part of the '
         'velocity limits in the motion that is compared (default 0.3)')
-    add('--excitation', type=between(5.0, 120.0), default=20.0, metavar='SECONDS',
+    add('--duration', type=between(5.0, 120.0), default=20.0, metavar='SECONDS',
         help='duration of each excitation (default 20)')
     add('--search', type=between(0.0, 600.0), default=10.0, metavar='SECONDS',
         help='time of the search for each (default 10)')
@@ -105,7 +105,7 @@ def _commission(options: argparse.Namespace, robot: Robot, dynamics: Dynamics, f
     arm = _arm(options, robot, dynamics, folder, out, given)
     work = Work(robot, dynamics, arm, folder, out.tick,
                 DryFriction(options.friction, options.load_friction), options.speed,
-                pace=options.pace, excitation=options.excitation, search=options.search,
+                pace=options.pace, excitation=options.duration, search=options.search,
                 seed=options.seed, given=given, ranges=options.ranges)
     # consent to motions is none to the end of the controller, after which nothing holds an arm
     silent = options.yes and options.dry_run

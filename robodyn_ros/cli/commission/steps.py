@@ -192,7 +192,7 @@ def identify(work: Work, excitation: str) -> tuple[list[str], dict]:
         return learning.identify(run, work.folder)
     except RobodynError as error:
         raise StateError(f'{error}\nif the recording is the reason: --repeat {excitation}, with a '
-                         'longer --excitation, a higher --pace, or more room') from error
+                         'longer --duration, a higher --pace, or more room') from error
 
 
 def gains(work: Work) -> tuple[list[str], dict]:

@@ -90,7 +90,9 @@ def run(options: argparse.Namespace) -> int:
         code = _conclude_all(session, findings, options, steps)
         if options.view:
             stay(session, address, steps)
-    if not options.keep_logs:
+    if options.keep_logs:
+        steps.write_line('logs: ' + ', '.join(map(str, session.log_files())))
+    else:
         session.remove_logs()
     return code
 

@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_range_argument(parser)
     add('--acceleration', type=between(0.01, 1e6), default=np.inf, metavar='LIMIT',
         help='acceleration limit, rad/s^2 or m/s^2 (default: limited by the torque only)')
-    add('--seconds', type=between(0.0, 3600.0), default=30.0, metavar='SECONDS',
+    add('--search', type=between(0.0, 3600.0), default=30.0, metavar='SECONDS',
         help='time of the search (default 30)')
     add('--seed', type=int, default=0, help='seed of the search (default 0)')
     add('--approach', type=between(0.5, 60.0), default=5.0, metavar='SECONDS',
@@ -92,7 +92,7 @@ def run(options: argparse.Namespace) -> int:
         with steps('find the controller'), _sender(options, steps, model) as sender:
             sender.wait_for_controller()
     with steps('search') as step:
-        found = search.best(options.seed, options.seconds,
+        found = search.best(options.seed, options.search,
                             tick=lambda value: steps.tick(f'condition number {value:.3g}'))
         step.result = f'condition number {found.before:.3g} to {found.after:.3g}'
     points = sampled(found.motion, options.approach)

@@ -14,10 +14,12 @@ from pathlib import Path
 from robodyn_ros.cli.progress import Steps
 from robodyn_ros.cli.report import paragraph, table
 from robodyn_ros.cli.robot import add_robot_arguments, Robot
+from robodyn_ros.cli.writable import made
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.export import DEFAULT_FUNCTIONS, Export
 from robodyn_ros.export.export import CYCLE
 from robodyn_ros.export.measure import compiler, FLAGS, measure, Measurement
+from robodyn_ros.export.objects import known_target
 
 EXAMPLES = """examples:
   robodyn export arm.urdf arm_c
@@ -62,7 +64,15 @@ def run(options: argparse.Namespace) -> int:
     with steps('load the robot') as step:
         export = _export(options)
         step.result = f'{export.model.name}, {export.model.nv} joints'
-    options.folder.mkdir(parents=True, exist_ok=True)
+    for triple in options.object:
+        known_target(triple)
+    with made(options.folder):
+        _write(options, export, steps)
+    return 0
+
+
+def _write(options: argparse.Namespace, export: Export, steps: Steps) -> None:
+    """Trace the functions, write them, and measure C code."""
     with steps('trace the functions') as step:
         operations = export.operations()
         step.result = f'{len(operations)} functions, {sum(operations.values()):,} operations'
@@ -89,7 +99,6 @@ def run(options: argparse.Namespace) -> int:
             steps.write_line(line)
     elif as_c and not cc:
         steps.write_line('not measured: there is no C compiler `cc`; name one by CC=...')
-    return 0
 
 
 def _export(options: argparse.Namespace) -> Export:

@@ -64,8 +64,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         'begins below)')
     add('--period', type=between(1e-5, 1.0), metavar='SECONDS', help='period at which the driver '
         'samples: repairs stamps that are late by varying amounts')
-    add('--friction', choices=SHAPES, default='sign', help='dry friction as a function of '
-        'velocity, where the data supports more than the sign (default sign)')
+    add('--friction', choices=SHAPES, default='smooth', help='dry friction as a function '
+        'of velocity, where the data supports more than the sign (default smooth)')
     add('--load-friction', action='store_true', help='also look for friction that grows with the '
         'load')
     add('--delay', type=between(-1.0, 1.0), metavar='SECONDS', help='known delay of the efforts '
@@ -186,6 +186,8 @@ def _dry_lines(model: RobotModel, dry: DryFriction | None) -> list[str]:
     """Return lines about the shape of dry friction."""
     if dry is None or dry.shape == 'sign':
         return []
+    if not np.isfinite(dry.velocity).any():
+        return ['', f'dry friction: the data supports the sign of the velocity, not {dry.shape}']
     what = {'smooth': 'tanh(velocity / v)', 'stribeck': 'Stribeck velocity v'}[dry.shape]
     parts = [f'{name} ' + (f'{v:.3g}' if np.isfinite(v) else 'not supported by the data')
              for name, v in zip(model.joint_names, dry.velocity)]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 import json
 from pathlib import Path
 import shlex
+from typing import TypeGuard
 from xml.etree import ElementTree
 
 import numpy as np
@@ -46,18 +47,23 @@ def parameters(found: Estimate, dry: DryFriction | None = None) -> dict[str, lis
             for coulomb, each in zip(values['friction.coulomb'], found.joints['stribeck'])]
         values['friction.stribeck_velocity'] = np.where(
             np.isfinite(dry.velocity), dry.velocity, STRIBECK_VELOCITY).tolist()
-    if dry is not None and dry.shape == 'smooth' and 'friction.coulomb' in values:
+    if _is_smooth(dry) and 'friction.coulomb' in values:
         values['friction.width'] = np.where(
             np.isfinite(dry.velocity), np.maximum(_WIDTH_OF_TANH * dry.velocity, WIDTH),
             WIDTH).tolist()
     return dict(sorted(values.items(), key=lambda item: '.' not in item[0]))
 
 
+def _is_smooth(dry: DryFriction | None) -> TypeGuard[DryFriction]:
+    """Return whether the data supports smooth friction for some joint."""
+    return dry is not None and dry.shape == 'smooth' and bool(np.isfinite(dry.velocity).any())
+
+
 def remarks(found: Estimate, payload_link: str | None,
             dry: DryFriction | None = None) -> list[str]:
     """Return the results without a parameter: the payload, as a command, and the torque scale."""
     lines = []
-    if dry is not None and dry.shape == 'smooth':
+    if _is_smooth(dry):
         lines.append('Dry friction is coulomb * tanh(velocity / v), v of each joint: '
                      + _yaml(np.nan_to_num(dry.velocity).tolist()))
     if 'load' in found.joints:

@@ -32,7 +32,7 @@ from robodyn_ros.simulation import Spread
 EXAMPLES = """examples:
   robodyn montecarlo
   robodyn montecarlo --urdf arm.urdf --runs 10000 --mass 0.1 --workers 4
-  robodyn montecarlo --position-noise 1e-4 --velocity-noise 0.01 --save runs.npz
+  robodyn montecarlo --position-noise 1e-4 --velocity-noise 0.01 --output runs.npz
   robodyn montecarlo --law joint_impedance --tolerance 0.1 --collision 0.2
   robodyn montecarlo --runs 100000 --scheduler tcp://cluster:8786
 """
@@ -73,16 +73,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--workers', type=whole_number, default=1, metavar='N', help='processes (default 1)')
     add('--scheduler', metavar='ADDRESS', help='address of a Dask scheduler, whose workers have '
         'this package and can read the URDF')
-    add('--save', type=Path, metavar='FILE', help='write the figures of all runs as .npz')
+    add('--output', type=Path, metavar='FILE', help='write the figures of all runs as .npz')
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the study; return 0, or 1 if a run did not reach its goal."""
     if options.scheduler and options.workers > 1:
         raise ParameterError('--scheduler has workers of its own: leave --workers out')
-    if options.save:
-        options.save = options.save.with_suffix('.npz')
-        check_writable(options.save)
+    if options.output:
+        options.output = options.output.with_suffix('.npz')
+        check_writable(options.output)
     steps = Steps()
     spread = Spread(options.mass, options.com, options.friction, options.position_noise,
                     options.velocity_noise, options.start)
@@ -102,10 +102,10 @@ def run(options: argparse.Namespace) -> int:
         step.result = f'{figures.followed.sum() * job.rate:,.0f} steps of motion'
     for line in ('', *report(model, figures)):
         steps.write_line(line)
-    if options.save:
-        np.savez_compressed(options.save, joint_names=np.array(model.joint_names),
+    if options.output:
+        np.savez_compressed(options.output, joint_names=np.array(model.joint_names),
                             **figures._asdict())
-        steps.write_line(f'written: {options.save}')
+        steps.write_line(f'written: {options.output}')
     return 0 if figures.good.all() else 1
 
 

@@ -34,7 +34,7 @@ from robodyn_ros.trajectory.message_text import trajectory_message
 EXAMPLES = """examples:
   robodyn replay pick arm.urdf
   robodyn replay pick arm.urdf --speed 0.5
-  robodyn replay pick arm.urdf --fastest --torque 0.6
+  robodyn replay pick arm.urdf --fastest --effort 0.6
   robodyn replay pick arm.urdf --fastest --plan --output fast.yaml       without a controller
   robodyn replay pick arm.urdf --plan --lerobot data/pick --task 'pick the cube'
 
@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--smoothing', type=between(0.01, 1.0), default=0.08, metavar='SECONDS',
         help='width of the filter against tremor (default 0.08)')
     add_limit_arguments(parser)
-    add('--approach', type=between(0.01, 1.0), default=0.1, metavar='PART',
+    add('--approach-speed', type=between(0.01, 1.0), default=0.1, metavar='PART',
         help='part of the velocity limits on the way to the start (default 0.1)')
     add_consent_arguments(parser)
     add('--plan', action='store_true', help='only plan and write files; needs no controller')

@@ -42,7 +42,7 @@ def replay(options: argparse.Namespace, steps: Steps, model: RobotModel,
             gripper.connect(recorder)
         here = recorder.references.newest(model.joint_names).position[0]
         positions = unwrap_continuous(timed.positions, here, model.continuous)
-        points = approach(model, here, positions[0], options.approach)
+        points = approach(model, here, positions[0], options.approach_speed)
         if not (options.yes or agreed(_question(points, timed))):
             return False
         try:

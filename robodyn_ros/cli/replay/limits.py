@@ -19,7 +19,7 @@ from robodyn_ros.teaching.yaml_file import read_yaml
 def add_limit_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add = parser.add_argument
-    for name, default in (('velocity', 0.9), ('torque', 0.8)):
+    for name, default in (('velocity', 0.9), ('effort', 0.8)):
         add(f'--{name}', type=between(0.01, 1.0), default=default, metavar='PART',
             help=f'part of the {name} limits to use (default {default:g})')
     add('--acceleration', type=between(0.01, 1e6), default=10.0, metavar='LIMIT',
@@ -42,7 +42,7 @@ def joint_limits(options: argparse.Namespace, model: RobotModel) -> JointLimits:
     given = parameters(options.params) if options.params else {}
     return JointLimits(
         options.velocity * model.velocity_limit, np.full(model.nv, options.acceleration),
-        options.torque * effort, _each(given, 'friction.viscous', model, model.damping),
+        options.effort * effort, _each(given, 'friction.viscous', model, model.damping),
         _each(given, 'friction.coulomb', model, model.friction),
         _each(given, 'armature', model, np.zeros(model.nv)))
 

@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
         for case in cases:
             steps.write_line(f'{case.name:<26} {case.description}')
         return 0
-    for path in (options.json, options.markdown, options.histograms, options.resume):
+    for path in (options.output, options.markdown, options.histograms, options.resume):
         if path:
             check_writable(path)
     if options.replay is not None:
@@ -76,10 +76,10 @@ def run(options: argparse.Namespace) -> int:
     summed = summaries(cases, found)
     for line in ('', *lines(summed)):
         steps.write_line(line)
-    if options.json:
+    if options.output:
         settings = {'robot': study.model.name, 'first_seed': options.seed, 'runs': done,
                     'steps': made, 'seconds': round(passed, 1) or None}
-        options.json.write_text(as_json(summed, settings), encoding='utf-8')
+        options.output.write_text(as_json(summed, settings), encoding='utf-8')
     if options.markdown:
         options.markdown.write_text(markdown(summed), encoding='utf-8')
     if options.histograms and done:
@@ -135,9 +135,9 @@ def run_search(options: argparse.Namespace, study, cases: list[Case], steps: Ste
         draw = ', '.join(f'{name} {value:.4g}' for name, value in each.draw.items())
         steps.write_line(f'{each.case}, seed {each.seed}: {each.figure} {each.value:.4g} at {draw}'
                          + ''.join(f'; not {text}' for text in each.failed))
-    if options.json:
-        options.json.write_text(json.dumps([each._asdict() for each in found], indent=1) + '\n',
-                                encoding='utf-8')
+    if options.output:
+        options.output.write_text(json.dumps([each._asdict() for each in found], indent=1) + '\n',
+                                  encoding='utf-8')
     return 1 if any(each.failed for each in found) else 0
 
 
@@ -157,11 +157,11 @@ def run_replay(options: argparse.Namespace, steps: Steps) -> int:
         step.result = (f'{len(found.terms)} steps, {found.compared} of them on floats: torques '
                        f'differ by {found.difference:.2g} of the limits')
     agree = found.difference < AGREES
-    if options.picture:
+    if options.plot:
         try:
-            draw_replay(options.picture, study, run, found)
+            draw_replay(options.plot, study, run, found)
         except ImportError as error:
-            raise RobodynError('--picture needs matplotlib: pip install matplotlib') from error
+            raise RobodynError('--plot needs matplotlib: pip install matplotlib') from error
     return 0 if _through_nodes(options, steps, study, robot) and agree else 1
 
 

@@ -168,8 +168,8 @@ def wait_for_description(node: Node, timeout: float, use: Callable[[str], _T]) -
     finally:
         subscription.destroy()
     raise ParameterError(
-        f'no {"useful " if refused else ""}robot description within {timeout:g} s on {subscription.topic} '
-        f'(publishers: {node.count_publishers(subscription.topic)}): set the parameter urdf_file '
-        'or robot_description, or start robot_state_publisher'
+        f'no {"useful " if refused else ""}robot description within {timeout:g} s on '
+        f'{subscription.topic} (publishers: {node.count_publishers(subscription.topic)}): set '
+        'the parameter urdf_file or robot_description, or start robot_state_publisher'
         + (f'; {refused} refused, the last one: {reason}' if refused else ''),
         topic=subscription.topic)

@@ -148,7 +148,6 @@ class PolledSubscription:
         self._node.destroy_subscription(self._subscription)
 
 
-
 def publisher_of(info: Any) -> bytes:
     """Return the GID of the publisher of a message that was taken; empty if it is not known."""
     return bytes((info.get('publisher_gid') or {}).get('data') or b'')

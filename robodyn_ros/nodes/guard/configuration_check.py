@@ -100,7 +100,7 @@ class ConfigurationCheck:
             del self._received[next(unused)]
 
     def _select(self, controller: bytes) -> None:
-        """Use the configuration of the node with these heartbeats; the newest while there is none."""
+        """Use the configuration of the node with these heartbeats, or the newest one."""
         newest = next(reversed(self._received.values()), None)
         chosen = self._received.get(controller[:PARTICIPANT], newest) if controller else newest
         if chosen is not self._configuration:

@@ -71,8 +71,8 @@ class SharedLoop:
                                  self._write_program)
         self._layout = SharedLayout.of(host.made, joint_names)
         if not _NAME.fullmatch(name):
-            raise ParameterError(f"shared_block is {shown(name)}: set it to / and letters, digits, "
-                                 "'.', '_' or '-'", parameter='shared_block', value=name)
+            raise ParameterError(f'shared_block is {shown(name)}: set it to / and letters, '
+                                 'digits, dots, _ or -', parameter='shared_block', value=name)
         self._path, self._name, self._patience = _FOLDER / name[1:], name, patience
         self._joints = tuple(joint_names)
         self._file = -1

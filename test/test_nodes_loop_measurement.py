@@ -33,9 +33,10 @@ def test_rotors_that_the_urdf_lacks_are_found_by_motions_that_nobody_sees(loop):
             return [pair.value for message in diagnostics for status in message.status
                     for pair in status.values if pair.key == 'changed by it' and pair.value]
         probe.until(found, 'diagnostics with what was changed')
-        text = found()[-1]
-        for name, rotor in zip((f'joint{k}' for k in range(1, 8)), ROTORS):
-            line = next(each for each in text.split('; ') if f"'{name}'" in each)
+        lines = found()[-1].split('; ')
+        # the rotors of the wrist are ten times its inertia; those of a shoulder are a part of it
+        for k in (4, 5, 6):
+            line = next(each for each in lines if f"'joint{k + 1}'" in each)
             added = float(line.split(' kg m^2 are added')[0].rsplit(' ', 1)[1])
-            assert added == pytest.approx(rotor, rel=0.5), line
+            assert added == pytest.approx(ROTORS[k], rel=0.5), line
         assert 'fault' not in controller.output

@@ -18,10 +18,11 @@ COMMANDS = 'effort_controller/commands'
 ACTIVE = 'active: the arm'
 ARM = Path(__file__).resolve().parents[1] / 'urdf' / 'robodyn7.urdf'
 MODEL = RobotModel.from_urdf(ARM)
-# Short of processor time any process may pause; where that is not what is tested:
-# what is sent in the first seconds is that of the law alone
-PATIENT = {'measure_loop': False, 'stale.hold': 0.6, 'stale.stop': 1.0, 'stale.max_skew': 5.0,
-           'description_timeout': 60.0, 'loop_patience': 5.0}
+# Short of processor time any process may pause; where that is not what is tested. What is sent in
+# the first seconds is that of the law alone.
+PATIENT = {'driver_compensates_gravity': False, 'measure_loop': False, 'stale.hold': 0.6,
+           'stale.stop': 1.0, 'stale.max_skew': 5.0, 'description_timeout': 60.0,
+           'loop_patience': 5.0}
 HOME = np.array([0.0, 0.5, 0.0, -1.0, 0.0, 0.5, 0.0])
 RATE = 250.0  # Hz; fast enough for the arm, slow enough for a probe to receive all messages
 

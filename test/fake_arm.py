@@ -118,5 +118,6 @@ class FakeArm:
 
 def fake_controller(namespace, **parameters):
     """Return a controller for such an arm."""
-    return NodeProcess(CONTROLLER, {'robot_description': URDF, **parameters},
+    return NodeProcess(CONTROLLER, {'robot_description': URDF,
+                                    'driver_compensates_gravity': False, **parameters},
                        ['-r', f'__ns:=/{namespace}'])

@@ -351,8 +351,19 @@ def test_what_is_given_is_written(tmp_path, monkeypatch, capsys):
     # the names are those of parameters
     assert set(made[0].values()) <= {row.name for row in PARAMETERS}
     # neither is forgotten when it is resumed
+    monkeypatch.setattr('builtins.input', lambda _question: 'no')
     assert main(options) == USER_MISTAKE
     assert 'belongs to another arm or other parameters' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize('answer', ['', 'perhaps'])
+def test_who_carries_the_arm_is_asked(tmp_path, monkeypatch, capsys, answer):
+    asked = []
+    monkeypatch.setattr('builtins.input', lambda question: asked.append(question) or answer)
+    assert main(['commission', str(ARM), '--folder', str(tmp_path / 'new')]) == USER_MISTAKE
+    assert 'Does the driver add the gravity torque itself' in asked[0]
+    assert 'who carries the arm is not known' in capsys.readouterr().err
+    assert not (tmp_path / 'new').exists()
 
 
 def test_what_cannot_be_is_refused(tmp_path, capsys):

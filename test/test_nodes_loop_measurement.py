@@ -26,7 +26,7 @@ def test_rotors_that_the_urdf_lacks_are_found(loop):
         start = np.array(states[-1].position)
         probe.until(lambda: 'loop measured' in controller.output, 'the measurement')
         moved = max(np.abs(np.array(each.position) - start).max() for each in states)
-        # a torque lasts longer where the machine holds this process up; see the test in one process
+        # a torque lasts longer where the machine holds the process up; see the test in one process
         assert moved < 0.05
         del diagnostics[:]
 

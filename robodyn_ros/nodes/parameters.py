@@ -112,6 +112,10 @@ class Parameters(Generic[T]):
             self._check(values, ())
         self.values = values
 
+    def given(self, name: str) -> bool:
+        """Return whether the user set a parameter at the start."""
+        return name in getattr(self._node, '_parameter_overrides', {})
+
     def refuse_unknown(self) -> None:
         """
         Raise if the user set a parameter at start that the tree does not have.

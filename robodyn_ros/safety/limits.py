@@ -29,8 +29,9 @@ class TorqueLimits:
     """Limits of the torque."""
 
     driver_compensates_gravity: bool = parameter(
-        False, 'Gravity compensation by the driver itself (Franka, KUKA FRI, UR): then none is '
-        'commanded.', read_only=True)
+        False, 'Gravity compensation by the driver itself (Franka, KUKA FRI, UR, YAM): then none '
+        'is commanded. A controller of a real arm that needs gravity torque must be told.',
+        read_only=True)
     effort_limit: Numbers = parameter(
         (), f'Effort limits below those in the URDF, or where it has none. {_LIVE}', 'N m or N',
         0.0, MAX_TORQUE, per_joint=True)

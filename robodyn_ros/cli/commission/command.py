@@ -75,7 +75,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--load-friction', action='store_true', help='also look for friction that grows with load')
     add('--params', type=Path, metavar='FILE', help='parameters of the controller that the arm '
         'needs (YAML), such as command_joints; its robot is not used')
-    add('--driver-compensates-gravity', action='store_true', help='the driver adds gravity itself')
+    add('--driver-compensates-gravity', nargs='?', const='yes', choices=('yes', 'no'),
+        help='whether the driver adds the gravity torque itself (Franka, KUKA FRI, UR, YAM); '
+        'without it, it is asked')
     add_consent_arguments(parser)
     add_range_argument(parser)
     add_namespace_argument(parser)
@@ -151,7 +153,24 @@ def _given(options: argparse.Namespace) -> dict[str, object]:
     """Return the parameters of the controller that the options give, without the robot."""
     given = parameters(options.params) if options.params else {}
     given = {name: value for name, value in given.items() if name not in _ROBOT}
-    return {**given, **({GRAVITY_IN_DRIVER: True} if options.driver_compensates_gravity else {})}
+    answer = options.driver_compensates_gravity
+    if answer is None and (GRAVITY_IN_DRIVER in given or options.dry_run):
+        return given
+    return {**given, GRAVITY_IN_DRIVER: answer == 'yes' if answer else _asked()}
+
+
+def _asked() -> bool:
+    """Ask whether the driver compensates gravity; raise `ParameterError` without an answer."""
+    try:
+        answer = input('Does the driver add the gravity torque itself, as those of Franka, KUKA '
+                       'FRI, UR and YAM do? [yes, no] ').strip().lower()
+    except EOFError:
+        answer = ''
+    if answer not in ('y', 'yes', 'n', 'no'):
+        raise ParameterError(
+            'who carries the arm is not known, and twice the gravity torque would throw it: '
+            'answer yes or no, or give --driver-compensates-gravity yes or no')
+    return answer in ('y', 'yes')
 
 
 def _selection(options: argparse.Namespace, robot: Robot, given: Values) -> list[str]:

@@ -5,18 +5,23 @@ from __future__ import annotations
 import re
 import time
 
+import numpy as np
 from rclpy.node import Node
 
 from robodyn_ros.control import ArmController, Mode
+from robodyn_ros.control.gain_design import sampled_poses
 from robodyn_ros.control.mode import EXTERNAL_LAWS
 from robodyn_ros.exceptions import StateError
+from robodyn_ros.nodes.commanders import UNKNOWN
 from robodyn_ros.nodes.controller.control_loop import ControlLoop
 from robodyn_ros.nodes.controller.guard_link import GuardLink
 from robodyn_ros.nodes.controller.other_commanders import OtherCommanders
 from robodyn_ros.nodes.controller.state_input import StateInput
 from robodyn_ros.nodes.polling import publisher_names
+from robodyn_ros.nodes.simulator import NAME as SIMULATOR
 from robodyn_ros.safety import Freshness
 
+_POSES, _NEGLIGIBLE = 32, 0.01  # poses that are tried; part of the effort limits
 _REPEAT = 2.0    # s between two log lines of the same reason
 
 
@@ -38,18 +43,20 @@ class Activation:
         Connection to the guard.
     other_commanders : OtherCommanders
         Other publishers of torques and joint states.
-    driver_compensates_gravity : bool
-        Whether the driver adds the gravity torque to commanded and reported effort.
+    driver_compensates_gravity : bool or None
+        Whether the driver adds the gravity torque to commanded and reported effort; None: the
+        user has not said so, and only a simulated arm is activated.
 
     """
 
     def __init__(self, node: Node, controller: ArmController, cycle: ControlLoop,
                  states: StateInput, guard: GuardLink, other_commanders: OtherCommanders,
-                 driver_compensates_gravity: bool):
+                 driver_compensates_gravity: bool | None):
         self._node, self._controller = node, controller
         self._cycle, self._states, self._guard = cycle, states, guard
         self._other_commanders = other_commanders
         self._driver_compensates_gravity = driver_compensates_gravity
+        self._carried = _carried(controller)
         self._log = node.get_logger()
         self._logged: dict[str, float] = {}
 
@@ -98,17 +105,27 @@ class Activation:
         other_commanders = self._other_commanders.refusal()
         if other_commanders:
             raise StateError(other_commanders)
-        publishers = self._node.count_publishers(states.topic)
-        if not states.heard(publishers):
-            raise StateError(f'not all of {publishers} publishers on {states.topic} have been '
+        count = self._node.count_publishers(states.topic)
+        if not states.heard(count):
+            raise StateError(f'not all of {count} publishers on {states.topic} have been '
                              'heard yet')
         joint, several = states.shared_joint()
         if joint:
             names = publisher_names(self._node, states.topic, several)
             raise StateError(f"joint '{joint}' is reported by several publishers on "
                              f'{states.topic}: {names}; stop all but one')
+        publishers = {each.node_name for each in self._node.get_publishers_info_by_topic(
+            states.topic)}
+        if UNKNOWN in publishers:
+            raise StateError(f'the publisher of {states.topic} is not known yet')
+        if self._driver_compensates_gravity is None and self._carried and publishers != {
+                SIMULATOR}:
+            raise StateError(f'who carries the arm? {self._carried}, and a driver may add it: '
+                             'start with driver_compensates_gravity: true if it does (Franka, '
+                             'KUKA FRI, UR, YAM), or false if the torques of this node are all '
+                             'that moves the joints')
         return controller.check_effort(states.q, states.qd, states.effort,
-                                       self._driver_compensates_gravity)
+                                       bool(self._driver_compensates_gravity))
 
     def log_reason(self, reason: str) -> None:
         """Log why activation waits: at once if the reason is new, then periodically."""
@@ -116,3 +133,15 @@ class Activation:
         if now - self._logged.get(kind, -_REPEAT) >= _REPEAT:
             self._logged[kind] = now
             self._log.info(f'waiting: {reason}')
+
+
+def _carried(controller: ArmController) -> str:
+    """Return how much gravity torque the arm needs at most, as text; '' if it is negligible."""
+    model, limit = controller.model, controller.effort_limit
+    torque = np.max([np.abs(controller.dynamics.gravity(q))
+                     for q in sampled_poses(model, _POSES)], axis=0)
+    part = torque / np.where(np.isfinite(limit), limit, np.maximum(torque, 1.0))
+    j = int(np.argmax(part))
+    return '' if part[j] < _NEGLIGIBLE else (
+        f"'{model.joint_names[j]}' needs up to {torque[j]:.3g} {model.effort_units[j]} against "
+        'gravity')

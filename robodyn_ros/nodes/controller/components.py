@@ -34,6 +34,7 @@ from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.nodes.trajectories.interfaces import TrajectoryInterfaces
 
 # s between runs of the periodic tasks
+_GRAVITY = 'driver_compensates_gravity'
 _SOON, _OFTEN, _SELDOM, _WARN, _REPORT = 0.005, 0.01, 0.05, 0.25, 1.0
 
 
@@ -94,7 +95,7 @@ class Components:
             self.controller = ArmController(dynamics, values.control, own_law,
                                             values.lockstep or _simulated(node))
         self.configured = self.controller.bounds
-        self._open_cycle(node, values)
+        self._open_cycle(node, values, table.given(_GRAVITY))
         self._open_inputs(node, values)
         self._configuration = ConfigurationPublisher(node, self.controller, table,
                                                      self._output.topic)
@@ -108,8 +109,12 @@ class Components:
         if missing := self.controller.compile_others(lambda: log.info('all laws are compiled')):
             log.info(f'still compiling the laws {", ".join(missing)}, first time only')
 
-    def _open_cycle(self, node: LifecycleNode, values: ControllerSettings) -> None:
-        """Open the topics of the control cycle, after the checks of the parameters."""
+    def _open_cycle(self, node: LifecycleNode, values: ControllerSettings, known: bool) -> None:
+        """
+        Open the topics of the control cycle, after the checks of the parameters.
+
+        known: whether the user has said who compensates gravity.
+        """
         controller, log = self.controller, node.get_logger()
         model = controller.model
         check_rate(values, _simulated(node))
@@ -135,7 +140,8 @@ class Components:
                                          values.fixed_rate, native, reason)
         self.other_commanders = OtherCommanders(node, output.topic, states.topic, guard.name)
         self.activation = Activation(node, controller, cycle, states, guard, self.other_commanders,
-                                     values.control.limits.driver_compensates_gravity)
+                                     values.control.limits.driver_compensates_gravity
+                                     if known else None)
         self.shutdown = Shutdown(controller, cycle, output, guard, log)
 
     def _open_inputs(self, node: LifecycleNode, values: ControllerSettings) -> None:

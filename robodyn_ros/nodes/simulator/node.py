@@ -28,6 +28,7 @@ from robodyn_ros.nodes.native.probe import open_loop
 from robodyn_ros.nodes.parameters import Parameters
 from robodyn_ros.nodes.process import run_process, StopRequest
 from robodyn_ros.nodes.realtime import configure_realtime
+from robodyn_ros.nodes.simulator import NAME
 from robodyn_ros.nodes.simulator.inputs import Inputs
 from robodyn_ros.nodes.simulator.lockstep import Lockstep
 from robodyn_ros.nodes.simulator.native import NativeSimulation
@@ -37,7 +38,6 @@ from robodyn_ros.nodes.simulator.report import SimulatorReport
 from robodyn_ros.nodes.simulator.simulated_arm import SimulatedArm
 from robodyn_ros.nodes.simulator.state_publisher import StatePublisher
 
-NAME = 'robot_simulator'
 _SERVE = 0.02      # s between polls of services and parameters
 _NATIVE = 0.1      # s, longest wait for a request while the native loop runs
 

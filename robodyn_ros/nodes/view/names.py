@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from robodyn_ros.nodes.controller.node import NAME as CONTROLLER
-from robodyn_ros.nodes.simulator.node import NAME as SIMULATOR
+from robodyn_ros.nodes.simulator import NAME as SIMULATOR
 
 
 class Names(NamedTuple):

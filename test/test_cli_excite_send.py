@@ -97,6 +97,34 @@ def test_why_a_motion_does_not_begin(monkeypatch, after, reason):
         sender.execute(([0.0, 1.0],))
 
 
+def test_a_motion_that_the_controller_did_not_receive_is_sent_again(monkeypatch):
+    clock, sent = [0.0], []
+    monkeypatch.setattr('robodyn_ros.cli.excite.send.time',
+                        SimpleNamespace(monotonic=lambda: clock[0]))
+    sender = Sender.__new__(Sender)
+    sender._model = SimpleNamespace(joint_names=('a',))
+    sender._accepted, sender._refused = '3', '0'
+    sender.recorder = SimpleNamespace(
+        references=[], recorded=[], diagnostics=[], controller='/arm',
+        send=lambda *_: sent.append(clock[0]))
+    sender.restart()
+    sender._sent = sender._repeated = sender._received = 0.0
+
+    def says(second, accepted):
+        clock[0] = second
+        sender.recorder.diagnostics.append(('/arm: controller', {
+            'mode': 'tracking', 'trajectories accepted': accepted, 'trajectories refused': '0'}))
+        assert not sender._is_refused(second)
+
+    says(1.0, '3')
+    assert not sent, 'diagnostics come once a second'
+    says(2.6, '3')
+    says(3.0, '3')
+    assert sent == [2.6]
+    says(9.0, '4')
+    assert sent == [2.6]
+
+
 def test_a_paused_motion_is_not_over(monkeypatch):
     references, clock = JointStream.__new__(JointStream), [0.0]
     references.messages = []

@@ -36,6 +36,11 @@ class Scene:
             node.create_publisher(kind, topic.replace('own_', '~/'), qos.reliable())
         return node
 
+    def listen(self, name):
+        """Let a node subscribe to the torques."""
+        self.nodes[name].create_subscription(
+            Float64MultiArray, 'commands', lambda _: None, qos.reliable())
+
     def close(self):
         for node in self.nodes.values():
             node.destroy_node()
@@ -98,6 +103,25 @@ def test_a_second_node_of_the_guards_name_is_no_guard(scene):
     until(lambda: f'({SPACE}/controller, {GUARD})' in other_commanders.refusal())
 
 
+def test_torques_that_no_driver_receives_are_named(scene):
+    others = OtherCommanders(scene.controller, COMMANDS, STATES, GUARD)
+    elsewhere = OtherCommanders(scene.controller, COMMANDS, STATES, GUARD, sends=False)
+    # the guard listens to the controller, and the controller to the guard
+    scene.nodes['controller'] = scene.controller
+    scene.listen('controller')
+    scene.add('guard', own_state=Header)
+    scene.listen('guard')
+    until(lambda: scene.controller.count_subscribers(COMMANDS) == 2)
+    others.update(False)
+    assert not others.problem, 'nothing is sent yet'
+    others.update(True)
+    assert others.problem.startswith(f'no driver subscribes to {COMMANDS}, so that no torque')
+    assert not elsewhere.unheard()
+    scene.add('arm', joint_states=JointState)
+    scene.listen('arm')
+    until(lambda: not others.unheard())
+
+
 def test_a_publisher_that_appears_later_is_logged_once(scene, capfd):
     other_commanders = OtherCommanders(scene.controller, COMMANDS, STATES, GUARD)
 
@@ -108,6 +132,7 @@ def test_a_publisher_that_appears_later_is_logged_once(scene, capfd):
         return check
 
     scene.add('arm', joint_states=JointState)
+    scene.listen('arm')
     scene.add('gripper', joint_states=JointState)
     until(lambda: has_problem('', active=False)() and 'gripper' in other_commanders.summary()[
         'publishers of joint states'])

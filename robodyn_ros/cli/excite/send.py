@@ -17,13 +17,15 @@ from robodyn_ros.trajectory import ResultCode
 
 _DISCOVERY = 20.0   # s until joint states and references must arrive
 _BEGIN = 6.0        # s until the motion must begin
+_ANSWER = 2.5       # s until diagnostics show that a motion has arrived
 _STILL = 0.5        # s of rest recorded after the motion
 _SILENT = 5.0       # s without references after which the execution has failed
 _DIAGNOSTICS = 5.0  # s to wait for diagnostics, which are published every second
 _MEASURED = 20.0    # s to wait for the measurement of the loop
 _MOVES = 1e-4       # rad/s or m/s above which the reference moves
 # in diagnostics
-_REFUSED, _UNMET, _LAST = 'trajectories refused', 'unmet goal tolerance', 'last motion'
+_ACCEPTED, _REFUSED = 'trajectories accepted', 'trajectories refused'
+_UNMET, _LAST = 'unmet goal tolerance', 'last motion'
 _LOOP, _CHANGED, _MEASURES = 'measured loop', 'changed by it', 'is being measured'
 # results of a trajectory whose reference has reached its last point
 _COMPLETE = (ResultCode.SUCCESSFUL.name, ResultCode.GOAL_TOLERANCE_VIOLATED.name)
@@ -58,7 +60,8 @@ class Sender:
         self._model = model
         self.recorder = Recorder(tick, everything, enclave, namespace)
         # of the time before the motion, from diagnostics
-        self._refused: str | None = None  # number of refusals
+        self._accepted: str | None = None  # numbers of motions accepted,
+        self._refused: str | None = None  # and refused
         self._last: str | None = None     # end of the motion before
         self.restart()
 
@@ -68,7 +71,7 @@ class Sender:
             stream.messages.clear()
         self.moved = False
         self._count, self._received, self._rested, self._sent = 0, math.inf, math.inf, math.inf
-        self._end = 0
+        self._end, self._repeated, self._points = 0, math.inf, ()
 
     def __enter__(self) -> Sender:
         return self
@@ -120,11 +123,13 @@ class Sender:
         """
         self.wait_for_controller()
         before = self._wait_for_diagnostics()
-        self._refused, self._last = before.get(_REFUSED), before.get(_LAST)
+        self._accepted, self._refused = before.get(_ACCEPTED), before.get(_REFUSED)
+        self._last = before.get(_LAST)
         newest = self.recorder.references.newest(self._model.joint_names)
         self._end = int(newest.stamp[0] + 1e9 * points[0][-1])
+        self._points = points
         self.recorder.send(self._model.joint_names, *points)
-        self._sent = self._received = time.monotonic()
+        self._sent = self._received = self._repeated = time.monotonic()
         try:
             self.recorder.wait(self._is_over, math.inf)
         except KeyboardInterrupt:  # the controller would go on
@@ -160,6 +165,11 @@ class Sender:
     def _is_refused(self, now: float) -> bool:
         """Return whether the motion was refused, or has not begun in time."""
         values = self._newest()
+        # a controller that has not discovered this node yet, while it was discovered, gets nothing
+        if (_ACCEPTED in values and values[_ACCEPTED] == self._accepted
+                and values.get(_REFUSED) == self._refused and now - self._repeated > _ANSWER):
+            self.recorder.send(self._model.joint_names, *self._points)
+            self._repeated = now
         # at the first point already, the arm rests during the approach
         waits = values.get('mode') == Mode.TRACK.value and not values.get(_UNMET)
         return values.get(_REFUSED) != self._refused or now - self._sent > _BEGIN and not waits

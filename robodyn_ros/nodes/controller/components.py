@@ -138,7 +138,8 @@ class Components:
             open_native(node, controller, states, output, guard, clock, values))
         self.cycle = cycle = ControlLoop(controller, states, output, guard, clock, log,
                                          values.fixed_rate, native, reason)
-        self.other_commanders = OtherCommanders(node, output.topic, states.topic, guard.name)
+        self.other_commanders = OtherCommanders(node, output.topic, states.topic, guard.name,
+                                                output.publishes)
         self.activation = Activation(node, controller, cycle, states, guard, self.other_commanders,
                                      values.control.limits.driver_compensates_gravity
                                      if known else None)
@@ -148,7 +149,8 @@ class Components:
         """Open the topics of trajectories and of other requests."""
         clock = self._clock
         self.trajectories = TrajectoryInterfaces(
-            node, self.controller, self.states, values, clock.law_time, clock.wall)
+            node, self.controller, self.states, values, clock.law_time, clock.wall,
+            self.other_commanders.unheard)
         self.inputs = Inputs(node, self.controller, clock.law_time)
 
     def destroy(self) -> None:

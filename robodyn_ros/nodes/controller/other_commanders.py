@@ -1,4 +1,4 @@
-"""Other publishers on the topics of torques and joint states of a controller."""
+"""Other nodes on the topics of torques and joint states of a controller."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ class OtherCommanders:
     """
     Detects other publishers, before activation and periodically while the arm is controlled.
 
+    And whether a node subscribes to the torques at all.
+
     Parameters
     ----------
     node : Node
@@ -25,6 +27,8 @@ class OtherCommanders:
         Topic of the joint states; several publishers are normal, such as arm and gripper.
     guard : str
         Full name of the guard.
+    sends : bool
+        Whether the torques leave by that topic.
 
     Attributes
     ----------
@@ -33,8 +37,10 @@ class OtherCommanders:
 
     """
 
-    def __init__(self, node: Node, commands: str, states: str, guard: str):
+    def __init__(self, node: Node, commands: str, states: str, guard: str, sends: bool = True):
         self._node, self._commands, self._states = node, commands, states
+        self._silent_listeners = {node.get_fully_qualified_name(), guard}
+        self._sends = sends
         self._commanders = Commanders(node, [commands], guard)
         self._counts: tuple[int, ...] = ()
         self._state_publishers: tuple[str, ...] = ()
@@ -68,9 +74,20 @@ class OtherCommanders:
         self._find_publishers()
         if not active:
             self._initial = Counter(self._state_publishers)
-        before, self.problem = self.problem, self._commanders.conflict or self._new_publishers()
+        before, self.problem = self.problem, (
+            self._commanders.conflict or self._new_publishers()
+            or (self.unheard() if active else ''))
         if self.problem and self.problem != before:
             self._node.get_logger().warning(self.problem)
+
+    def unheard(self) -> str:
+        """Return that no driver subscribes to the torques; '' if one does."""
+        if not self._sends or any(
+                f'{each.node_namespace.rstrip("/")}/{each.node_name}' not in self._silent_listeners
+                for each in self._node.get_subscriptions_info_by_topic(self._commands)):
+            return ''
+        return (f'no driver subscribes to {self._commands}, so that no torque reaches the arm: '
+                'start or activate its effort controller, or correct effort_command_topic')
 
     def summary(self) -> dict[str, str]:
         """Return the publishers, for diagnostics."""

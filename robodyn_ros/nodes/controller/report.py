@@ -142,7 +142,8 @@ class ControllerReport:
         if (loop := controller.design.loop) is self._loop or loop is None:
             return
         self._loop = loop
-        log.info(f'loop measured: {controller.loop_summary}')
+        answers = any(each is not None for each in loop.responses) or loop.unknown.any()
+        (log.info if answers else log.warning)(f'loop measured: {controller.loop_summary}')
         for text in controller.measured_loops.values():
             log.info(text)
 
@@ -227,6 +228,7 @@ class ControllerReport:
             'speed along the path': controller.path_speed.text,
             'stream': controller.stream.summary,
             'targets refused': str(self._trajectories.streams.refused),
+            'trajectories accepted': str(self._trajectories.accepted),
             'trajectories refused': str(self._trajectories.refused),
             'last refusal': self._trajectories.refusal,
             'state age (ms)': f'{1e3 * states.age:.1f}',

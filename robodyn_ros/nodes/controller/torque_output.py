@@ -44,6 +44,8 @@ class TorqueOutput:
     ----------
     topic : str
         Full name of the topic.
+    publishes : bool
+        Whether torques leave by it; not in lockstep.
     telemetry : Telemetry
         Topics of the telemetry.
 
@@ -58,7 +60,7 @@ class TorqueOutput:
                  named: bool, clock: ControllerClock, elsewhere: bool = False):
         self._node, self._controller = node, controller
         self._writer, self._clock = writer, clock
-        self._publishes = not (elsewhere or clock.lockstep)  # an array has no stamp of the state
+        self.publishes = not (elsewhere or clock.lockstep)  # an array has no stamp of the state
         self._publisher = _publisher(node, topic)
         self.topic: str = self._publisher.topic_name
         self.telemetry = Telemetry(node, controller, named)
@@ -90,7 +92,7 @@ class TorqueOutput:
 
     def command(self, torque: np.ndarray, stamp: int | None = None) -> None:
         """Publish a torque alone; `stamp` is that of the answered state in ns, if any."""
-        if self._publishes:
+        if self.publishes:
             self._publisher.publish(self._writer.write(torque))
         if self.telemetry.commands:
             self.telemetry.command(self._clock.ros_stamp() if stamp is None else stamp, torque)

@@ -15,7 +15,7 @@ from rclpy.lifecycle import LifecycleNode
 from trajectory_msgs.msg import JointTrajectory
 
 from robodyn_ros.control import ArmController
-from robodyn_ros.exceptions import RobodynError
+from robodyn_ros.exceptions import RobodynError, StateError
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.controller.parameters import ControllerSettings
 from robodyn_ros.nodes.controller.state_input import StateInput
@@ -50,11 +50,13 @@ class TrajectoryInterfaces:
         Parameters of the node.
     now, wall : callable
         Law time, and time of the clock of stamps, in s.
+    unheard : callable
+        Returns why no torque reaches the arm; '' if it does.
 
     Attributes
     ----------
-    refused : int
-        Number of trajectories refused, on the topic or as goals.
+    accepted, refused : int
+        Number of trajectories accepted, and refused, on the topic or as goals.
     refusal : str
         Reason of the last refusal.
     streams : StreamInput
@@ -63,10 +65,13 @@ class TrajectoryInterfaces:
     """
 
     def __init__(self, node: LifecycleNode, controller: ArmController, states: StateInput,
-                 values: ControllerSettings, now: Callable[[], float], wall: Callable[[], float]):
+                 values: ControllerSettings, now: Callable[[], float], wall: Callable[[], float],
+                 unheard: Callable[[], str]):
         self._node, self._controller = node, controller
         self.now, self._wall, self._lockstep = now, wall, values.lockstep
-        self.refused, self.refusal = 0, ''
+        self._unheard = unheard
+        self.accepted = self.refused = 0
+        self.refusal = ''
         self._validator = TrajectoryValidator(controller, block_until_checked=values.lockstep)
         self._action: TrajectoryAction | None = None
         self._state: ControllerState | None = None
@@ -162,12 +167,16 @@ class TrajectoryInterfaces:
 
         def log(trajectory, error):
             if error is None:
+                self.accepted += 1
                 self._node.get_logger().info(f'trajectory of {len(message.points)} points '
                                              f'accepted, {trajectory.duration:.3f} s')
             else:
                 self.refuse(error)
             answer(trajectory, error)
 
+        if reason := self._unheard():
+            log(None, StateError(reason))
+            return
         self._validator.submit(Request(message, log, zero, now, tolerances, source))
 
     def _on_message(self, message: JointTrajectory) -> None:

@@ -103,7 +103,7 @@ def test_a_motion_that_the_controller_did_not_receive_is_sent_again(monkeypatch)
                         SimpleNamespace(monotonic=lambda: clock[0]))
     sender = Sender.__new__(Sender)
     sender._model = SimpleNamespace(joint_names=('a',))
-    sender._accepted, sender._refused = '3', '0'
+    sender._accepted, sender._refused, sender._points = '3', '0', ()
     sender.recorder = SimpleNamespace(
         references=[], recorded=[], diagnostics=[], controller='/arm',
         send=lambda *_: sent.append(clock[0]))

@@ -13,7 +13,7 @@ pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 from controller_node import (  # noqa: E402
     ACTIVE, logged, NODE, PATIENT, send, trajectory, wait_for_goal)
-from fake_arm import fake_controller, FakeArm, GRAVITY, START  # noqa: E402
+from fake_arm import fake_controller, FakeArm, GRAVITY, MODEL, START  # noqa: E402
 from robodyn_ros.nodes.conversions import set_stamp  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Header  # noqa: E402
@@ -208,3 +208,12 @@ def test_an_arm_that_two_publishers_report_is_not_taken_over(probe):
         arm.report = report
         probe.until(lambda: ACTIVE in process.output, 'activity')
         probe.node.destroy_publisher(other)
+
+
+def test_no_motion_begins_while_no_driver_receives_its_torques(probe):
+    with FakeArm(probe, 'unheard/'), fake_controller(
+            'unheard', effort_command_topic='nowhere', **PATIENT) as process:
+        probe.until(lambda: ACTIVE in process.output, 'activity')
+        send(probe, process, trajectory(MODEL.joint_names, START + 0.1), 'unheard/',
+             'trajectory refused: no driver subscribes to /unheard/nowhere')
+        probe.until(lambda: logged(process, f'{NODE}]: no driver subscribes'), 'the warning')

@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
-from controller_node import ACTIVE, logged, NODE, PATIENT, send, trajectory  # noqa: E402
+from controller_node import ACTIVE, logged, NODE, PATIENT  # noqa: E402
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from fake_arm import fake_controller, FakeArm, GRAVITY, MODEL, START  # noqa: E402
 from geometry_msgs.msg import (  # noqa: E402
@@ -271,13 +271,3 @@ def test_a_floating_arm_reflects_the_external_torque_of_another_one(probe):
         publisher.publish(JointState(name=['elbow'], effort=[1.0]))
         probe.until(lambda: logged(process, 'refused on ~/reflected_torque: joints not named: '
                                    'shoulder'), 'the reason')
-
-
-def test_no_motion_begins_while_no_driver_receives_its_torques(probe):
-    with FakeArm(probe, 'unheard/'), fake_controller(
-            'unheard', effort_command_topic='nowhere', **PATIENT) as process:
-        probe.until(lambda: ACTIVE in process.output, 'activity')
-        send(probe, process, trajectory(MODEL.joint_names, START + 0.1), 'unheard/',
-             'trajectory refused: no driver subscribes to /unheard/nowhere')
-        probe.until(lambda: logged(process, '] [unheard.'
-                                   f'{NODE}]: no driver subscribes'), 'the warning')

@@ -62,6 +62,7 @@ class Sender:
         # of the time before the motion, from diagnostics
         self._accepted: str | None = None  # numbers of motions accepted,
         self._refused: str | None = None  # and refused
+        self._points: tuple[np.ndarray, ...] = ()
         self._last: str | None = None     # end of the motion before
         self.restart()
 
@@ -71,7 +72,7 @@ class Sender:
             stream.messages.clear()
         self.moved = False
         self._count, self._received, self._rested, self._sent = 0, math.inf, math.inf, math.inf
-        self._end, self._repeated, self._points = 0, math.inf, ()
+        self._end, self._repeated = 0, math.inf
 
     def __enter__(self) -> Sender:
         return self

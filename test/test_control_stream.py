@@ -13,7 +13,8 @@ from robodyn_ros.trajectory import TrajectoryPoint
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'benchmark'))
 import stream as benchmark  # noqa: E402
 
-NAMES = benchmark.MODEL.joint_names
+MODEL = benchmark.MODEL
+NAMES = MODEL.joint_names
 CASES = {case.name: case for case in benchmark.CASES}
 SMOOTHING = 0.05  # s, the usual one
 SECONDS = 6.0
@@ -206,6 +207,50 @@ def test_after_a_fault_the_stream_is_not_followed_until_it_has_paused():
     made.run(0.4)
     made.run(0.2, lambda _: before)
     assert stream.moves
+
+
+def gapped(seconds=0.06):
+    """Return an arm whose states were silent for a moment while it followed a stream."""
+    made = Streamed()
+    made.run(1.0, made.target)
+    made.loop.coast(seconds)
+    made.run(0.02, made.target)
+    stream = made.control.stream
+    assert stream.blocked and not stream.moves
+    assert 'it is again when states have been good for 0.5 s' in stream.summary
+    return made
+
+
+def test_a_stream_is_joined_again_after_a_gap_of_the_states():
+    """A policy never pauses: 60 ms on a busy machine must not end it for good."""
+    made = gapped()
+    made.run(0.4, made.target)
+    assert made.control.mode is Mode.HOLD and made.control.stream.blocked
+    begin = len(made.loop.torques)
+    made.run(1.5, made.target)
+    stream = made.control.stream
+    assert stream.moves and not stream.blocked
+    again, = [text for text in stream.notices if 'is followed again' in text]
+    assert 'interrupted: ' in again
+    np.testing.assert_allclose(made.control.reference.q, made.target(made.loop.now - made.begin),
+                               atol=0.05)
+    speeds = np.abs(np.diff(made.loop.q[begin:], axis=0)) / 1e-3
+    assert (speeds <= np.array(MODEL.velocity_limit)).all()
+    assert made.loop.largest_change < 0.5
+
+
+def test_a_stream_that_is_far_away_after_a_gap_is_not_joined():
+    made = gapped()
+    far = made.control.reference.q + 1.0
+    made.run(1.5, lambda _: far)
+    assert made.control.mode is Mode.HOLD and made.control.stream.blocked
+
+
+def test_after_a_hold_in_a_gap_the_stream_is_not_joined():
+    made = gapped()
+    made.control.hold()
+    made.run(1.5, made.target)
+    assert made.control.mode is Mode.HOLD and made.control.stream.blocked
 
 
 def test_messages_that_are_refused_neither_begin_nor_continue_a_stream():

@@ -81,10 +81,11 @@ TEMPLATES = {
     modes.UNATTENDED: 'stopped: the process of the controller does not react',
     modes.NO_LINEAR_FEEDBACK: 'no good message on ~/linear_feedback for {timeout:g} s'}
 _SILENCES = {code for code, text in TEMPLATES.items() if text.startswith(_SILENT)}
+# events of a gap of the states or of the process, after which all is as it was before
+GAPS = {modes.SILENT, *_SILENCES, modes.INTERRUPTED, modes.UNATTENDED}
 # events with which the controller, not a request, ends a motion
-ABORTS = {modes.SILENT, *_SILENCES, modes.OFF_PATH, modes.OFF_PATH_SPEED, modes.OFF_GOAL,
-          modes.OFF_GOAL_SPEED, modes.INTERRUPTED, modes.OUT_OF_REACH,
-          modes.NO_LINEAR_FEEDBACK, modes.UNATTENDED}
+ABORTS = {*GAPS, modes.OFF_PATH, modes.OFF_PATH_SPEED, modes.OFF_GOAL,
+          modes.OFF_GOAL_SPEED, modes.OUT_OF_REACH, modes.NO_LINEAR_FEEDBACK}
 _SILENCE = 'the joint states are silent'
 # ratio of velocity and change of position, and its likely cause
 _UNITS = ((math.degrees(1.0), 'it seems to be in degrees per second'),

@@ -14,6 +14,8 @@ from dataclasses import replace
 import numpy as np
 
 from robodyn_ros.control.controlled_arm import ControlledArm
+from robodyn_ros.control.messages import GAPS
+from robodyn_ros.control.mode import Mode
 from robodyn_ros.control.motions import Motions
 from robodyn_ros.control.readiness import require_free, require_inside
 from robodyn_ros.control.settings import StreamSettings
@@ -30,6 +32,7 @@ _PERIODS = 2.5       # of the stream, the shortest silence that ends it
 _EXTRAPOLATED = 0.1  # s, most for which a stream is continued
 _REST = 0.5          # s, most within which it then comes to rest, where limits permit it
 _ROUNDING = 1e-6     # rad or m
+_GOOD = 0.5          # s for which states must be good before an interrupted stream is joined
 _SPACING = 0.004     # s from one motion to the next, at least
 _NOTICES = 20        # kept, where they are not read
 
@@ -78,6 +81,7 @@ class Stream:
         self._latest, self._fresh, self._interruptions = now, False, self._status.interruptions
         self._planned = -np.inf
         self.blocked = self._leap = ''
+        self._bad = now  # the last time at which a gap of the states was seen
         self.received = self.waits = 0
 
     @property
@@ -142,7 +146,7 @@ class Stream:
                 self._block(str(error))
             raise
         self.received += 1
-        if self.blocked:
+        if self.blocked and not self._joins_again(arrival, q):
             return
         zero = self._timing.add(arrival, stamp, times.tolist())
         times = times + zero
@@ -257,12 +261,44 @@ class Stream:
         return bool(self.blocked)
 
     def _block(self, reason: str) -> None:
-        self.blocked, self._fresh = reason, False
+        self.blocked, self._fresh, self._bad = reason, False, self._latest
         self._notice(f'the stream of targets is not followed: {self._until_pause}')
 
     @property
+    def _gap(self) -> bool:
+        """Whether a gap of the states has ended its motion, after which the arm rests."""
+        return not self._status.fault and float(
+            self._arm.memory.motion.message.code) in GAPS and self.blocked == self._status.message
+
+    def _joins_again(self, arrival: float, q: np.ndarray | None) -> bool:
+        """
+        Begin anew with a target after a gap of the states; return whether it does.
+
+        The arm must be at rest, its states good for a while, and the target, if it is a position,
+        no further from it than targets may leap: the motion to it is one within the limits.
+        """
+        if not self._gap:
+            return False
+        m = self._arm.memory
+        if m.coasting or self._status.mode is not Mode.HOLD:
+            self._bad = arrival
+        away = 0.0 if q is None else np.abs(unwrap_continuous(
+            q, m.motion.reference.q, self._arm.model.continuous)[0] - m.motion.reference.q).max()
+        if arrival - self._bad < _GOOD or away > self._settings.leap:
+            return False
+        reason = self.blocked
+        self._restart(arrival)
+        self.received = 1
+        self._notice(f'the stream of targets is followed again, which was interrupted: {reason}')
+        return True
+
+    @property
     def _until_pause(self) -> str:
-        return f'{self.blocked}; it is again after a pause of {self._settings.timeout:g} s'
+        again = f'after a pause of {self._settings.timeout:g} s'
+        if self._gap:
+            again = (f'when states have been good for {_GOOD:g} s and a target is within '
+                     f'{self._settings.leap:g} rad or m, or {again}')
+        return f'{self.blocked}; it is again {again}'
 
     def _begin(self, lead: float) -> bool | None:
         """Replace the motion; return whether there is a new one, None if it was too late."""

@@ -4,8 +4,7 @@ Margins of the default settings: delays that no stamp shows, elastic joints, bus
 Each row is a hold, in which the loop is measured, and a motion of 0.2 rad per joint, in one
 process and the same at every call. It is calm if no joint exceeds 121 % of its velocity limit
 before a fault and 130 % from 0.3 s after one on; whether it is at rest at the end, below 5 %, is
-counted beside. Elastic joints are rotor, spring and link, integrated at 50 us; the speed is that
-of the rotor.
+counted beside. Elastic joints are rotor, spring and link; the speed is that of the rotor.
 
     python benchmark/margins.py [--quick] [--unmeasured] [--save FILE]
 """
@@ -44,7 +43,7 @@ RATES, DELAYS = (100, 250, 500, 1000), (0.0, 0.004, 0.008, 0.014, 0.02, 0.03, 0.
 STIFFNESS, LOOPS = (20000.0, 7000.0, 2000.0), ((1000, 0.0), (1000, 0.004), (500, 0.008))
 GAPS = (0.005, 0.02, 0.05)  # s, largest time for which a busy computer sends no torque
 _BEFORE, _AFTER, _SETTLED, _REST = 1.21, 1.3, 0.3, 0.05
-_STEP, _FINE = 1e-3, 5e-5  # s
+_STEP, _DAMPING = 1e-3, 1.0  # s; N m s/rad of the springs
 # s: pause before the motion, longest wait for the measurement of the loop, and time from then on
 _MOTION, _MEASURED, _RUN = 0.7, 8.0, 2.3
 
@@ -94,23 +93,24 @@ class Rigid:
 class Elastic:
     """An arm with rotors on springs; the encoders are on the motors, or on the links."""
 
-    step = _FINE
+    step = _STEP
 
     def __init__(self, dynamics, q, stiffness, rotors, side):
-        self._dynamics, self._K, self._J = dynamics, stiffness, np.array(rotors)
-        self._link, self._q, self._qd = side == 'link', q.copy(), 0.0 * q
-        self._theta = q + dynamics.gravity(q) / stiffness
-        self._omega = 0.0 * q
+        self._plant = Plant(dynamics.model, _STEP, dynamics, armature=rotors, stiffness=stiffness,
+                            spring_damping=_DAMPING, friction=0.0, damping=0.0, lower=-np.inf,
+                            upper=np.inf)
+        self._plant.reset(q)
+        self._plant.gap[:] = dynamics.gravity(q) / stiffness
+        self._link = side == 'link'
 
     def advance(self, torque):
         """Make a step; return measured position and velocity, and speeds."""
-        spring = self._K * (self._theta - self._q) + self._omega - self._qd
-        self._omega += _FINE * (torque - spring) / self._J
-        self._theta += _FINE * self._omega
-        self._qd += _FINE * self._dynamics.forward_dynamics(self._q, self._qd, spring)
-        self._q += _FINE * self._qd
-        measured = (self._q, self._qd) if self._link else (self._theta, self._omega)
-        return *(each.copy() for each in measured), self._omega
+        plant = self._plant
+        plant.step(torque)
+        speeds = plant.qd + plant.gap_rate
+        measured = ((plant.q.copy(), plant.qd.copy()) if self._link
+                    else (plant.q + plant.gap, speeds))
+        return *measured, speeds
 
 
 def run(model, dynamics, arm, rate, delay=0.0, gap=0.0, seed=0, measured=True):

@@ -49,6 +49,9 @@ class JointPhysics:
         Backlash of the gears (rad); a joint with backlash needs an armature above 0.
     gear_stiffness : (nv,) array
         Stiffness of the teeth (N m/rad), where there is backlash.
+    stiffness, spring_damping : (nv,) array
+        Stiffness of an elastic joint (N m/rad) and its damping (N m s/rad); 0: the joint is rigid.
+        An elastic joint needs an armature above 0, and has no backlash.
     lower, upper : (nv,) array
         Positions of the stops; infinite for none.
     stop_stiffness, stop_damping : (nv,) array
@@ -73,6 +76,8 @@ class JointPhysics:
     motor_bandwidth: NDArray
     backlash: NDArray
     gear_stiffness: NDArray
+    stiffness: NDArray
+    spring_damping: NDArray
     lower: NDArray
     upper: NDArray
     stop_stiffness: NDArray
@@ -88,6 +93,10 @@ class JointPhysics:
                       'Coulomb friction, or nothing would come to rest')
         self._require((self.backlash == 0.0) | (self.armature > 0.0), 'armature',
                       'a gear with backlash needs a rotor with inertia')
+        self._require((self.stiffness == 0.0) | (self.armature > 0.0), 'armature',
+                      'an elastic joint needs a rotor with inertia')
+        self._require((self.stiffness == 0.0) | (self.backlash == 0.0), 'stiffness',
+                      'a joint is either elastic or has backlash')
 
     def _check(self, name: str, values: NDArray) -> None:
         infinite, above = name in _MAY_BE_INFINITE, name in _ABOVE_ZERO
@@ -122,6 +131,7 @@ class JointPhysics:
             'effort_limit': model.effort_limit, 'damping': model.damping,
             'friction': model.friction, 'armature': 0.0, 'stribeck_velocity': 0.05,
             'presliding': 1e-5, 'motor_bandwidth': math.inf, 'backlash': 0.0,
+            'stiffness': 0.0, 'spring_damping': 0.0,
             'lower': model.lower, 'upper': model.upper}
         values.update({name: value for name, value in given.items() if value is not None})
         names = model.joint_names

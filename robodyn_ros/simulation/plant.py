@@ -53,7 +53,8 @@ class Plant:
     friction, stop : (nv,) array
         Torques of friction and stops in the last step.
     gap, gap_rate : (nv,) array
-        Angle of each motor relative to its joint, and its rate, where there is backlash.
+        Angle of each motor relative to its joint, and its rate, where there is backlash, or the
+        joint is elastic.
     external : (nv,) array
         Joint torques of the external wrenches, see `push`.
     options : dict
@@ -109,6 +110,7 @@ class Plant:
         """Return the variant of `step.plant_step` for this arm."""
         joints = self.joints
         return {'integrator': self.integrator, 'backlash': bool(joints.backlash.any()),
+                'elastic': bool(joints.stiffness.any()),
                 'friction': self._changeable or bool(joints.stiction.any()),
                 'stops': self._changeable or bool(np.isfinite([joints.lower, joints.upper]).any())}
 
@@ -167,6 +169,7 @@ class Plant:
         self.steps, self.fault = 0, ''
         self.brakes = getattr(self, 'brakes', False) if brakes is None else bool(brakes)
         self.dynamics.gravity(self.q, out=self.applied)
+        self._wind_up()
         if not self.brakes:
             self.applied[:] = 0.0
 
@@ -278,8 +281,14 @@ class Plant:
         if self._pushes:
             self._update_external()
             self.applied -= self.external
+        self._wind_up()
         self.steps += 1
         return not self.fault
+
+    def _wind_up(self) -> None:
+        """Let the springs of elastic joints carry what the motors apply at rest."""
+        stiffness, gap = self.joints.stiffness, np.asarray(self.gap)
+        np.divide(self.applied, stiffness, out=gap, where=stiffness > 0.0)
 
     def _diverged(self, torque) -> bool:
         qdd = self.dynamics.forward_dynamics(

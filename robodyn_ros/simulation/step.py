@@ -57,6 +57,8 @@ class Constants(NamedTuple):
     backlash: list
     gear_stiffness: list
     gear_damping: list
+    stiffness: list
+    spring_damping: list
 
 
 def state_size(nv: int) -> int:
@@ -70,7 +72,7 @@ def constants_size(nv: int) -> int:
 
 
 def plant_step(tree, runtime, state, torque, external, constants, integrator='midpoint',
-               friction=True, stops=True, backlash=True):
+               friction=True, stops=True, backlash=True, elastic=False):
     """
     Return the state at the end of a step; if it is not finite, the old one with 0 at its end.
 
@@ -84,23 +86,23 @@ def plant_step(tree, runtime, state, torque, external, constants, integrator='mi
         Commands of the motors; joint torques of external wrenches.
     integrator : str
         Name in `INTEGRATORS`.
-    friction, stops, backlash : bool
-        Whether any joint has dry friction, stops, or gears with backlash; the equations omit
-        what no joint has.
+    friction, stops, backlash, elastic : bool
+        Whether any joint has dry friction, stops, gears with backlash, or is elastic; the equations
+        omit what no joint has.
 
     """
     n, joints = tree.nv, range(tree.nv)
     s, c, dt = State(*_rows(state[:-1], n)), Constants(*_rows(constants[:-1], n)), constants[-1]
     applied = [motor_torque(torque[i], s.applied[i], c.effort_limit[i], c.blend[i])
                for i in joints]
-    gears = Gears(applied, s.gap, s.gap_rate, c, dt) if backlash else None
-    force, inertia = (gears.force, gears.inertia) if backlash else (applied, c.armature)
+    gears = Gears(applied, s.gap, s.gap_rate, c, dt, elastic) if backlash or elastic else None
+    force, inertia = (gears.force, gears.inertia) if gears else (applied, c.armature)
     force = [force[i] + external[i] for i in joints]
     M, bias, position = INTEGRATORS[integrator](
         tree, runtime, s.position, s.velocity, s.acceleration, force, inertia, dt)
     step = JointContacts(M, [force[i] - bias[i] for i in joints], s, c, dt, friction, stops)
     contacts, qdd, v = step.resolve()
-    gap, gap_rate = gears.gap_after(qdd) if backlash else ([0.0] * n, [0.0] * n)
+    gap, gap_rate = gears.gap_after(qdd) if gears else ([0.0] * n, [0.0] * n)
     after = State(position(qdd), v, qdd, applied, *step.torques(contacts, v), gap, gap_rate)
     return _if_good(state[-1], state, after, torque)
 

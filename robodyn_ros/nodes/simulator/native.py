@@ -78,6 +78,7 @@ class NativeSimulation:
         arm = self._arm
         return ('sensors are not ideal' if not arm.measurement.sensors.ideal else
                 'faults are active' if not arm.measurement.nominal else
+                'joints are elastic' if arm.plant.joints.stiffness.any() else
                 'a wrench is applied' if not arm.pushes.idle else
                 'messages arrive that machine code cannot read'
                 if time.monotonic() - self._unreadable < _UNREADABLE else self._problem)

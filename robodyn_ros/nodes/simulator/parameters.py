@@ -16,7 +16,8 @@ from robodyn_ros.simulation.integrators import INTEGRATORS
 
 LOOPS = ('auto', 'native', 'python')
 # parameters that are handed on as they are, where they are not empty
-_JOINTS = ('armature', 'backlash', 'effort_limit', 'motor_bandwidth', 'stribeck_velocity')
+_JOINTS = ('armature', 'backlash', 'effort_limit', 'motor_bandwidth', 'spring_damping',
+           'stiffness', 'stribeck_velocity')
 # of the joints, may change while the arm moves
 LIVE_JOINT_PARAMETERS = {'friction_scale', 'stiction_scale', 'stribeck_velocity',
                          'motor_bandwidth'}
@@ -75,6 +76,12 @@ class SimulatorSettings:
     backlash: Numbers = parameter(
         (0.0,), 'Play of the gears; a joint that has some needs an armature.', 'rad or m', 0.0,
         per_joint=True, read_only=True)
+    stiffness: Numbers = parameter(
+        (0.0,), 'Stiffness of elastic joints, which need an armature; 0: rigid.',
+        'N m/rad or N/m', 0.0, per_joint=True, read_only=True)
+    spring_damping: Numbers = parameter(
+        (0.0,), 'Damping of these springs.', 'N m s/rad or N s/m', 0.0, per_joint=True,
+        read_only=True)
     integrator: str = parameter(
         'midpoint', 'Method of integration.', choices=tuple(INTEGRATORS), read_only=True)
     armature: Numbers = parameter(

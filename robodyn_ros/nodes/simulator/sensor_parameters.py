@@ -61,6 +61,9 @@ class SensorParameters:
         (0.0,), f'{_NOISE} velocity.', 'rad/s or m/s', 0.0, per_joint=True)
     effort_noise: Numbers = parameter(
         (0.0,), f'{_NOISE} effort.', 'N m or N', 0.0, per_joint=True)
+    encoder: str = parameter(
+        'link', 'Side of elastic joints on which position and velocity are measured.',
+        choices=('link', 'motor'))
     delay: float = parameter(
         0.0, 'Age of what is measured. It does not appear in stamps, as with a driver that stamps '
         'what it has just read; that of the fault delay does.', 's', 0.0, 1.0)
@@ -148,6 +151,8 @@ def sensors_from(values: ErrorSettings, model: RobotModel) -> SensorSettings:
     """Return what is wrong with the sensors (raises RobodynError, naming the parameter)."""
     given: dict[str, Any] = {}
     for row in parameters(SensorParameters):
+        if row.name == 'encoder':  # which state is measured, not how
+            continue
         value = getattr(values.sensors, row.name)
         given[row.name] = (per_joint(f'sensors.{row.name}', value, model.joint_names)
                            if row.per_joint else value)

@@ -122,7 +122,10 @@ class SensorsAndFaults:
 
     def measure(self, plant: Plant) -> bool:
         """Measure the state of a plant; return whether there is a new measurement."""
-        return self.sensors.measure(plant.time, plant.q, plant.qd, plant.applied)
+        q, qd = plant.q, plant.qd
+        if self._values.sensors.encoder == 'motor':
+            q, qd = q + plant.gap, qd + plant.gap_rate
+        return self.sensors.measure(plant.time, q, qd, plant.applied)
 
     def apply(self, time: float, report: StateReport) -> list[StateReport]:
         """Return the states to publish instead of a nominal one."""

@@ -77,7 +77,8 @@ class SimulatedArm:
         self._robot, self._dynamics, self._folder = robot, dynamics, folder
         self._seed, self._children, self._tick = seed, Children(), tick
         self._arm = RosArm(robot, dynamics.model, folder, self._poll, lockstep=True)
-        self.check_live, self.change = self._arm.check_live, self._arm.change
+        self.check_live, self.change, self.loop = (
+            self._arm.check_live, self._arm.change, self._arm.loop)
         self.execute, self.watch, self.hold = (
             self._arm.execute, self._arm.watch, self._arm.hold)
 

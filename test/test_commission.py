@@ -244,6 +244,18 @@ def test_a_step_that_moves_nothing_does_not_ask_and_leaves_nothing(commission, t
     assert commission.run(steps)[0::2] == (0, [])
 
 
+def test_errors_end_no_motion_until_friction_is_known(tmp_path):
+    started = []
+    arm = SimpleNamespace(start=lambda _urdf, values: started.append(values))
+    robot = Robot(ARM)
+    work = Work(robot, Dynamics(robot.load()), arm, Folder(tmp_path, []))
+    work.restart()
+    work.folder.complete('identify1', {'parameters': {}})
+    work.restart()
+    assert [each.get('constraints.trajectory') for each in started] == [[0.0], None]
+    assert 'constraints.trajectory' not in work.values()
+
+
 def test_two_commissionings_do_not_share_a_folder(commission, tmp_path):
     steps = [commission.step('preflight')]
     with Folder(tmp_path / 'state', []).locked():
@@ -282,6 +294,23 @@ def test_an_arm_outside_the_ranges_does_not_approach(work):
     lines = compared(work).lines
     row = next(line.split() for line in lines if line.startswith('joint2'))
     assert float(row[1]) == pytest.approx(-1.9) and 'with a straight approach' in lines[-1]
+
+
+def test_rest_after_the_motion_is_not_identified(work, monkeypatch):
+    from robodyn_ros.cli.commission import learning
+    moving, given = (np.arange(400) >= 50) & (np.arange(400) < 150), []
+
+    def identify(_dynamics, recording, *_, **__):
+        given.append(recording)
+        raise StateError('enough')
+
+    monkeypatch.setattr(learning, 'identify', identify)
+    rows = np.cumsum(0.01 * moving)[:, None] * np.ones(6)
+    run = Run(0.01 * np.arange(400), rows, rows, rows, rows, rows, 0.0, '')
+    with pytest.raises(StateError, match='enough'):
+        learning.Learning(work.robot, work.model, work.dynamics, work.friction,
+                          work.tick).identify(run, work.folder)
+    assert np.ptp(given[0].position_time) == pytest.approx(1.0, abs=0.011)
 
 
 def test_an_identification_that_fails_names_the_excitation_to_repeat(work, monkeypatch):

@@ -55,6 +55,7 @@ class Learning:
             The result does not explain the part of the recording that is held back.
 
         """
+        run = run.moving()  # rest at its end would be all that is held back
         effort = run.effort if np.isfinite(run.effort).any() else run.torque
         recording = run._replace(effort=effort).recording(self._model.joint_names)
         groups = ['friction', 'armature', *(['inertia'] if self.finds_inertia() else [])]

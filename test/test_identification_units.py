@@ -6,6 +6,7 @@ from identification_data import arm, waves
 import numpy as np
 import pytest
 
+from robodyn_ros.cli.identify.command import report
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.identification.equations import excerpt
 from robodyn_ros.identification.estimate import estimate
@@ -90,6 +91,29 @@ def test_no_joint_of_an_arm_with_currents_counts_as_not_excited(scale):
     found = identified(dynamics, recorded(dynamics, scale, 0.5, 0.05), 'friction', 'scale')
     assert {kind for kind, _ in found.unexcited} <= {'offset', 'scale'}
     assert (found.held_back < 0.3).all()
+
+
+def test_a_joint_that_moves_is_not_called_unexcited(wrist):
+    model = wrist.model
+    lines = report(model, identified(wrist, recorded(wrist, 0.05, 1.0, 0.1), 'friction'))
+    assert any(line.startswith('effort not explained: ') for line in lines)
+    assert not any(line.startswith('not excited') for line in lines)
+    assert lines[-1].startswith('FAIL  held-back torque')
+    dynamics = arm()
+    recording = recorded(dynamics, 1.0, 0.5, 0.01)
+    recording.position[:, 5] = 0.0
+    lines = report(dynamics.model, identified(dynamics, recording, 'friction'))
+    assert any(line.startswith('not excited: viscous of joint6') for line in lines)
+
+
+def test_a_joint_that_rests_in_the_end_is_not_validated():
+    dynamics = arm()
+    recording = recorded(dynamics, 1.0, 0.5, 0.01)
+    later = recording.position_time > 25.0
+    recording.position[later, 1] = recording.position[later, 1][0]
+    found = identified(dynamics, recording, 'friction')
+    assert any('not validated' in line and line.endswith(': joint2')
+               for line in report(dynamics.model, found))
 
 
 def judged(held_back, urdf=(1.0, 1.0), **fields):

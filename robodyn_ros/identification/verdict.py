@@ -8,7 +8,7 @@ import numpy as np
 
 from robodyn_ros.identification.estimate import Estimate
 
-_MAX_RESIDUAL = 0.3  # largest residual of the held-back torque of a joint
+MAX_RESIDUAL = 0.3  # largest residual of the held-back torque of a joint
 _MAX_NOISE = 0.9     # the same where it is noise of the efforts
 _NOISE = 2.5         # number of successive errors per independent one up to which they are noise
 _EXACT = 0.01        # residual below which models count as equally good
@@ -36,7 +36,7 @@ def objections(names: Sequence[str], found: Estimate) -> list[str]:
         return ['no motion in the held-back part of the recording: record longer']
     ratio = unexplained_ratios(found)
     reasons = []
-    most = np.where(found.correlation > _NOISE, _MAX_RESIDUAL, _MAX_NOISE)
+    most = np.where(found.correlation > _NOISE, MAX_RESIDUAL, _MAX_NOISE)
     for name, residual, urdf, unit, bound in zip(names, found.held_back, found.urdf, ratio, most):
         if np.isfinite(unit):
             reasons.append(

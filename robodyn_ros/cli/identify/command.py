@@ -29,7 +29,7 @@ from robodyn_ros.identification.estimate import Estimate, Value
 from robodyn_ros.identification.identify import identify
 from robodyn_ros.identification.recording import Recording
 from robodyn_ros.identification.unknowns import GROUPS
-from robodyn_ros.identification.verdict import objections
+from robodyn_ros.identification.verdict import MAX_RESIDUAL, objections
 from robodyn_ros.model import RobotModel
 
 EXAMPLES = """examples:
@@ -177,8 +177,16 @@ def report(model: RobotModel, found: Estimate, everything: bool = False,
         lines += ['', *_base_lines(found, everything, listed)]
     lines += _dry_lines(model, dry)
     for kind, j in found.unexcited:
-        lines.append(f'not excited: {kind} of {model.joint_names[j]}, kept as in the URDF '
+        # a joint that moves is excited, but what errs more than a number does not determine it
+        why = 'not excited' if not found.fitted[j] > MAX_RESIDUAL else 'effort not explained'
+        lines.append(f'{why}: {kind} of {model.joint_names[j]}, kept as in the URDF '
                      f'({number(_kept(found, kind, j))})')
+    resting = [name for name, fitted, held_back in zip(
+        model.joint_names, found.fitted, found.held_back)
+        if np.isfinite(fitted) and not np.isfinite(held_back)]
+    if resting and len(resting) < np.isfinite(found.fitted).sum():
+        lines += paragraph('not validated, at rest in the part that is held back: ',
+                           ', '.join(resting))
     return [*lines, '', *_verdict(model, found)]
 
 

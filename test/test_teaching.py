@@ -319,7 +319,7 @@ def test_a_number_counts_for_all_joints_and_an_empty_list_for_none(tmp_path, val
     path = tmp_path / 'arm.yaml'
     path.write_text(f'node:\n  ros__parameters:\n    friction:\n      coulomb: {value}\n')
     limits = joint_limits(SimpleNamespace(
-        params=path, velocity=1.0, torque=1.0, acceleration=10.0), ARM)
+        params=path, velocity=1.0, effort=1.0, acceleration=10.0), ARM)
     np.testing.assert_array_equal(limits.coulomb, friction)
 
 

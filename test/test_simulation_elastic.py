@@ -158,7 +158,8 @@ _URDF = """<robot name="two"><link name="base"/>
   <joint name="link1" type="continuous"><parent link="base"/><child link="upper"/>
     <axis xyz="0 1 0"/><limit effort="100" velocity="10"/></joint>
   <joint name="link2" type="continuous"><parent link="upper"/><child link="fore"/>
-    <origin xyz="0 0 0.4"/><axis xyz="0 1 0"/><limit effort="100" velocity="10"/></joint></robot>"""
+    <origin xyz="0 0 0.4"/><axis xyz="0 1 0"/><limit effort="100" velocity="10"/></joint>
+</robot>"""
 
 
 def test_an_elastic_arm_moves_like_one_of_mujoco_with_rotors_and_springs():

@@ -87,8 +87,8 @@ def plant_step(tree, runtime, state, torque, external, constants, integrator='mi
     integrator : str
         Name in `INTEGRATORS`.
     friction, stops, backlash, elastic : bool
-        Whether any joint has dry friction, stops, gears with backlash, or is elastic; the equations
-        omit what no joint has.
+        Whether any joint has dry friction, stops, gears with backlash, or is elastic; the
+        equations omit what no joint has.
 
     """
     n, joints = tree.nv, range(tree.nv)

@@ -89,7 +89,7 @@ class _Wiring(components.Components):
         subscription = components.PolledSubscription
         components.PolledSubscription = lambda *_: states
         try:
-            self._open_cycle(node, values)
+            self._open_cycle(node, values, True)
         finally:
             components.PolledSubscription = subscription
         self.writer = EffortWriter(controller.model.joint_names,

@@ -1,6 +1,8 @@
 """Exceptions of robodyn_ros: one family, with the names and values of each error as evidence."""
 import difflib
+import errno
 from itertools import islice
+import os
 from typing import Any, Iterable
 
 # Bounds of the comparison of names: a file of unknown origin may have many, and long ones.
@@ -80,6 +82,34 @@ def shown(value: object, width: int = 60) -> str:
     except Exception:  # too many digits, too deep a list, or an error in the class's __repr__
         text = f'<{type(value).__name__} that cannot be shown>'
     return printable(text, width)
+
+
+def lacking(error: BaseException) -> str:
+    """
+    Return what the system, not this package, lacks according to an error, with the remedy.
+
+    Returns
+    -------
+    str
+        A sentence; empty if the error is about something else.
+
+    """
+    if isinstance(error, RobodynError):
+        return ''
+    text, code = printable(str(error), 300), getattr(error, 'errno', None)
+    # ROS reports errors of the system as text
+    if code in (errno.EMFILE, errno.ENFILE) or os.strerror(errno.EMFILE) in str(error):
+        return ('this process may open no more files: raise the limit, as by `ulimit -n 1024`, or '
+                'LimitNOFILE of the service')
+    if isinstance(error, MemoryError) or code == errno.ENOMEM:
+        return 'there is no memory left for this process: free some, or raise its limit'
+    if 'create log directory' in text:
+        return (f'ROS cannot write its logs ({text}): set ROS_LOG_DIR to a folder that can be '
+                'written')
+    if isinstance(error, Warning):
+        return (f'a warning counts as an error ({text}): leave out -W error and PYTHONWARNINGS, '
+                'which libraries of others do not bear')
+    return ''
 
 
 def near_matches(name: object, known: Iterable[str], most: int = 12) -> str:

@@ -13,11 +13,13 @@ pytest.importorskip('rosbags', reason='bags need the library rosbags')
 from bag_of_joints import array, joint_state, store, write_sqlite  # noqa: E402
 from identification_data import arm, recorded, URDF, waves  # noqa: E402
 from robodyn_ros.cli.bag import Topic, write_bag  # noqa: E402
+from robodyn_ros.cli.identify import recordings  # noqa: E402
 from robodyn_ros.cli.identify.output import (  # noqa: E402
     NODE, parameter_file, parameters, payload_command, remarks)
 from robodyn_ros.cli.identify.plot import broken  # noqa: E402
 from robodyn_ros.cli.main import main, USER_MISTAKE  # noqa: E402
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
+from robodyn_ros.exceptions import RobodynError  # noqa: E402
 from robodyn_ros.identification.estimate import Value  # noqa: E402
 from robodyn_ros.model import RobotModel  # noqa: E402
 from robodyn_ros.simulation import mismatched  # noqa: E402
@@ -209,11 +211,22 @@ ROW = ','.join(map(str, range(13)))
 @pytest.mark.parametrize('text, words', [
     (b'', "no column 'time'"), (b'\xff\xfe', 'is not text'),
     (HEADS.encode(), 'there are 0 usable positions'),
+    (f'{HEADS}\n{ROW}\n{ROW}e100\n'.encode(), "'joint6' has the effort 1.2e+101 in sample 2"),
     (f'\ufeff{HEADS}\n{ROW}\n\n{ROW},1\n'.encode(), 'line 4 has 14 columns, the first one 13')])
 def test_mistakes_in_a_table_are_explained(tmp_path, capsys, text, words):
     (tmp_path / 'run.csv').write_bytes(text)
     assert identify(tmp_path / 'run.csv') == USER_MISTAKE
     assert words in ' '.join(capsys.readouterr().err.split())
+
+
+def test_a_message_that_cannot_be_decoded_is_named():
+    from rosbags.typesys import get_typestore, Stores
+    connection = SimpleNamespace(topic='/joint_states', msgtype=recordings.JOINT_STATE)
+    reader = SimpleNamespace(
+        connections=[connection], deserialize=get_typestore(Stores.LATEST).deserialize_cdr,
+        messages=lambda _: [(connection, 1_500_000_000, b'\0\1\0\0ab')])
+    with pytest.raises(RobodynError, match=r'cannot be decoded .* before 1\.500 s'):
+        list(recordings._messages(reader, 'joint_states', recordings.JOINT_STATE))
 
 
 def test_an_arm_that_was_not_recorded_is_named(bags, capsys):

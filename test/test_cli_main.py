@@ -1,6 +1,7 @@
 """What all sub-commands share: usage of the right command, broken pipes, places to write to."""
 import os
 from pathlib import Path
+import resource
 import subprocess
 import sys
 
@@ -30,6 +31,38 @@ def test_usage_errors_name_the_command(command, capsys):
     assert ended.value.code == USER_MISTAKE
     assert printed == (f'robodyn {command}: unrecognized arguments: --wrong; '
                        f'see robodyn {command} --help\n')
+
+
+_WITHOUT = """
+import os, sys, warnings
+from robodyn_ros.cli.check import command
+from robodyn_ros.cli.main import main
+from robodyn_ros.nodes.process import init_tool
+
+def run(options):
+    {prepare}
+    init_tool()
+    warnings.warn('old', DeprecationWarning)
+
+command.run = run
+sys.exit(main(['check', 'arm.urdf']))
+"""
+
+
+@pytest.mark.parametrize('prepare, words', [
+    ('files = [os.open(os.devnull, os.O_RDONLY) for _ in range(64)]', '`ulimit -n 1024`'),
+    ('os.environ["HOME"] = "/proc"; os.environ.pop("ROS_LOG_DIR", 0)',
+     'set ROS_LOG_DIR to a folder'),
+    ('warnings.simplefilter("error")', 'leave out -W error')])
+def test_what_the_system_lacks_is_one_sentence(prepare, words):
+    pytest.importorskip('rclpy', reason='needs ROS')
+    done = subprocess.run(
+        [sys.executable, '-c', _WITHOUT.format(prepare=prepare)], capture_output=True, text=True,
+        timeout=60, env={**os.environ, 'PYTHONWARNINGS': ''},
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)))
+    assert done.returncode == USER_MISTAKE, done.stderr
+    last = done.stderr.strip().splitlines()[-1]
+    assert last.startswith('robodyn check: ') and words in last and 'Traceback' not in done.stderr
 
 
 def test_a_place_that_cannot_be_written_names_its_option(capsys):

@@ -189,5 +189,7 @@ def test_mistakes_are_explained(measure, tmp_path, capsys):
     path.write_text(json.dumps([[[0.0], [0.0]]] * 4))
     code, said, _ = measure(MODEL, '--without', str(path))
     assert code == USER_MISTAKE and 'another number of joints' in said
-    path.write_text('{')
-    assert measure(MODEL, '--without', str(path))[0] == USER_MISTAKE
+    for text in ('{', 'null', '3', '[[]]', '[[1]]', '[{}]'):
+        path.write_text(text)
+        code, said, _ = measure(MODEL, '--without', str(path))
+        assert code == USER_MISTAKE and 'give a file that was written by --save' in said

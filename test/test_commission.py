@@ -404,9 +404,35 @@ def test_what_cannot_be_is_refused(tmp_path, capsys):
     Folder(tmp_path, ['--urdf', 'a']).complete('preflight', {})
     with pytest.raises(RobodynError, match='belongs to another arm or'):
         Folder(tmp_path, ['--urdf', 'b'])
-    (tmp_path / 'state.json').write_text('{')
-    with pytest.raises(RobodynError, match='cannot be read'):
-        Folder(tmp_path, ['--urdf', 'a'])
+
+
+@pytest.mark.parametrize('state, words', [
+    ('{', 'Expecting property name'), ('[]', r'it is \[\], not the state'),
+    ('null', 'it is None'), ('[' * 100_000, 'recursion'), ('{}', "'robot' is missing"),
+    ('{"robot": 1, "done": {}}', 'not a list of texts'),
+    ('{"robot": [], "done": []}', 'not the results of steps'),
+    ('{"robot": [], "done": {"gains": {"parameters": 3}}}', 'not the result of a step'),
+    ('{"robot": [], "done": {"live": null}}', "'live' has None"),
+    ('{"robot": [], "done": {"identify1": {"urdf_file": "../a"}}}', 'not the name of a file')])
+def test_a_state_that_is_no_use_is_refused(tmp_path, state, words):
+    (tmp_path / 'state.json').write_text(state)
+    with pytest.raises(RobodynError, match='state.json cannot be read .*' + words):
+        Folder(tmp_path, [])
+
+
+@pytest.mark.parametrize('text', ['', 'time\n', 'time,a\n1,2\n', 'a\n1,2\n3\n', '\0\xff'])
+def test_a_recording_of_a_step_that_is_no_use_is_refused(tmp_path, text):
+    (tmp_path / 'run.csv').write_text(text, encoding='latin-1')
+    with pytest.raises(RobodynError, match='run.csv is not the recording of a step'):
+        load(tmp_path / 'run.csv', 2)
+
+
+@pytest.mark.parametrize('text', ['{', '[]', 'null', '[[0, 1], [[0]], [[0]], [[0]]]', '[1, 2]'])
+def test_a_motion_that_is_no_use_is_refused(work, tmp_path, text):
+    work.folder.complete('before', {})
+    (tmp_path / 'motion.json').write_text(text)
+    with pytest.raises(RobodynError, match='motion.json cannot be read .* --repeat before'):
+        compared(work)
 
 
 def synthetic(delay=0.006, noise=1e-3, period=0.002, stuck=()):

@@ -1,8 +1,11 @@
 """Text of unknown origin in errors: one line, of bounded length, that every terminal can show."""
 
+import errno
+import os
+
 from hypothesis import given, strategies
 import pytest
-from robodyn_ros.exceptions import ParameterError, printable, RobodynError, shown
+from robodyn_ros.exceptions import lacking, ParameterError, printable, RobodynError, shown
 
 ANY = strategies.text(strategies.characters(), max_size=300)  # with lone surrogates
 
@@ -43,3 +46,20 @@ def test_a_value_is_shown_whatever_it_is(value, line):
 def test_an_error_keeps_its_evidence_as_it_was():
     error = ParameterError('name is \n\ud800', name='\n\ud800')
     assert str(error) == r'name is \n\ud800' and error.evidence['name'] == '\n\ud800'
+
+
+@pytest.mark.parametrize('error, words', [
+    (OSError(errno.EMFILE, os.strerror(errno.EMFILE)), '`ulimit -n 1024`'),
+    (RuntimeError('a library: Too many open files, at a.c:96'), '`ulimit -n 1024`'),
+    (MemoryError(), 'no memory left'), (OSError(errno.ENOMEM, 'no'), 'no memory left'),
+    (RuntimeError("Failed to create log directory '/proc/.ros/log': 2"), 'set ROS_LOG_DIR'),
+    (DeprecationWarning("module 're' is old"), 'leave out -W error')])
+def test_what_the_system_lacks_is_named(error, words):
+    assert words in lacking(error)
+
+
+@pytest.mark.parametrize('error', [
+    ValueError('a'), RobodynError('create log directory'), OSError(errno.ENOENT, 'no'),
+    KeyError()])
+def test_other_errors_are_not_of_the_system(error):
+    assert not lacking(error)

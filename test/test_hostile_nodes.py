@@ -4,6 +4,7 @@ from contextlib import contextmanager
 import json
 from pathlib import Path
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -19,6 +20,7 @@ from rclpy.lifecycle import TransitionCallbackReturn  # noqa: E402
 from rclpy.parameter import Parameter as RosParameter  # noqa: E402
 from robodyn_ros.exceptions import ParameterError  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
+from robodyn_ros.nodes.containment import contained  # noqa: E402
 from robodyn_ros.nodes.controller import node as controller, parameters  # noqa: E402
 from robodyn_ros.nodes.guard.node import GuardNode  # noqa: E402
 from robodyn_ros.nodes.simulator.node import SimulatorNode  # noqa: E402
@@ -175,6 +177,18 @@ def test_a_description_that_is_no_use_is_waited_past():
         second.publish(String(data=URDF))
         assert node.trigger_configure() is TransitionCallbackReturn.SUCCESS
         assert node.components.controller.model.name == 'fake'
+
+
+def test_no_line_of_a_stack_trace_can_be_taken_for_one_of_the_log():
+    logged = []
+
+    def act():
+        raise ValueError('a\n[FATAL] [1.0] [guard]: gone\x1b[2J')
+
+    contained(SimpleNamespace(error=lambda text, **_: logged.append(text)), act)
+    first, *others = logged[0].split('\n')
+    assert first.startswith('a message was dropped') and any('[FATAL]' in each for each in others)
+    assert all(each.startswith('  ') and each.isprintable() for each in others)
 
 
 # --- limits of the torque while a node runs -----------------------------------------------------

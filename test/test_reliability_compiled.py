@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from robodyn_ros.cli.main import main
 from robodyn_ros.cli.robot import Robot
+from robodyn_ros.exceptions import ParameterError
+from robodyn_ros.reliability.compiled.progress_file import ProgressFile
 from robodyn_ros.reliability.compiled.replay import steps_of
 from robodyn_ros.reliability.compiled.results import Rate, summaries, summary, values
 from robodyn_ros.reliability.compiled.runs import plan_of, simulate, simulate_group
@@ -163,6 +165,19 @@ def test_an_interrupted_campaign_is_continued(tmp_path, capsys):
     path.write_text(lines[0].replace('"code": "', '"code": "x'), encoding='utf-8')
     assert main([*command, str(figures[2]), '--resume', str(path)]) == 2
     assert 'choose another file' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize('content, words', [
+    (b'[]', 'has no result of a campaign'), (b'\xff\xfe', 'has no result of a campaign'),
+    (b'\n', 'has no result'), (b'[' * 100_000, 'has no result'), (b'{}', 'has results of None'),
+    (b'{"first": 1}', 'line 1 is not the result of a part'),
+    (b'{"first": [], "runs": 1}', 'line 1 is not the result')])
+def test_files_of_something_else_are_not_continued(tmp_path, content, words):
+    path = tmp_path / 'parts.jsonl'
+    path.write_bytes(content)
+    with pytest.raises(ParameterError, match=words):
+        ProgressFile(path, {'robot': 'arm'})
+    assert path.read_bytes() == content
 
 
 @pytest.mark.parametrize('options, words', [

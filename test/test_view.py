@@ -206,6 +206,19 @@ def test_an_odd_mesh_is_a_capsule_and_a_warning(tmp_path, monkeypatch, step):
     assert 1 in {surface.body for surface in surfaces}
 
 
+def test_a_mesh_of_many_megabytes_is_not_read(tmp_path, monkeypatch):
+    trimesh = pytest.importorskip('trimesh', reason='surfaces need the extra `view`')
+    from robodyn_ros.view.surfaces import arm_surfaces
+    with (tmp_path / 'pole.stl').open('wb') as file:
+        file.truncate(100 * 2**20)
+    read = []
+    monkeypatch.setattr(trimesh, 'load_scene', read.append)
+    urdf = CART.replace('package://no_such/', '')
+    _, problems = arm_surfaces(RobotModel.from_urdf(urdf), [read_visuals(urdf)[0][2]], tmp_path)
+    assert not read and len(problems) == 1
+    assert '(100 MiB, more than 32 MiB: reduce its triangles)' in problems[0]
+
+
 def test_of_too_many_triangles_the_convex_hull_is_drawn(tmp_path, monkeypatch):
     trimesh = pytest.importorskip('trimesh', reason='surfaces need the extra `view`')
     from robodyn_ros.view import surfaces as module

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import NoReturn
 
 from robodyn_ros import __version__
-from robodyn_ros.exceptions import RobodynError
+from robodyn_ros.exceptions import lacking, RobodynError
 
 SUCCESS, FAILURE, USER_MISTAKE, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 130, 141
 # Sub-commands and their summaries. The command.py in the package of each has
@@ -58,10 +58,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # as by `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
-    except (RobodynError, OSError, ImportError) as error:
-        if options.debug or _is_ours(error):
+    except Exception as error:
+        known = lacking(error) or (isinstance(error, (RobodynError, OSError, ImportError))
+                                   and not _is_ours(error) and _explained(error, options))
+        if options.debug or not known:
             raise
-        print(f'robodyn {options.command}: {_explained(error, options)}', file=sys.stderr)
+        print(f'robodyn {options.command}: {known}', file=sys.stderr)
         return USER_MISTAKE
 
 

@@ -11,7 +11,6 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticArray
 import rclpy
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
-from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64
 from std_srvs.srv import Trigger
@@ -22,7 +21,7 @@ from robodyn_ros.exceptions import StateError
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.cdr import JointStateDecoder
 from robodyn_ros.nodes.controller.node import NAME
-from robodyn_ros.nodes.process import init_tool
+from robodyn_ros.nodes.process import init_tool, tool_node
 
 _SILENT = 1.0     # s without joint states or references after which there is no state
 _MESSAGES = 8     # joint states kept: of the arm, and of a gripper on the same topic
@@ -49,9 +48,7 @@ class Connection:
         self._received = dict.fromkeys(('joint states', 'references', 'diagnostics'), -math.inf)
         self._context = rclpy.Context()
         init_tool(enclave, self._context)
-        self._node = node = Node('robodyn_client', namespace=namespace, context=self._context,
-                                 use_global_arguments=False, enable_rosout=False,
-                                 start_parameter_services=False)
+        self._node = node = tool_node('robodyn_client', namespace, self._context)
         self._owner = f'{node.get_namespace().rstrip("/")}/{NAME}: controller'
         # decoded only when used: at 1 kHz message objects would take much of a processor
         node.create_subscription(JointState, 'joint_states', self._on_state,

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.exceptions import ArgumentError
+from robodyn_ros.exceptions import ArgumentError, shown
 
 # a pause of more than this many median periods is a gap, unless it is so short (s) that linear
 # interpolation is accurate
 _GAP, _SHORT = 2.5, 0.03
+_LARGEST = 1e8  # of positions and efforts, also where they are counts of an encoder or converter
 _REPAIRS = 3  # rounds of counting the samples and fitting their period
 _NONE_LOST = 1e-3  # part of the samples that may be missing where all seem to be there
 
@@ -28,7 +29,12 @@ class Recording:
     position_time, effort_time : (n,), (m,) array
         Times of one clock, in s.
     position, effort : (n, nv), (m, nv) array
-        Samples in rad or m, and N m or N.
+        Samples in rad or m, and N m or N; NaN where one is missing.
+
+    Raises
+    ------
+    ArgumentError
+        A position or effort is larger than that of any arm, in any unit.
 
     """
 
@@ -37,6 +43,16 @@ class Recording:
     position: NDArray
     effort_time: NDArray
     effort: NDArray
+
+    def __post_init__(self) -> None:
+        for what, values in (('position', self.position), ('effort', self.effort)):
+            size = np.abs(np.where(np.isfinite(values), values, 0.0))
+            if size.size and size.max() > _LARGEST:
+                row, j = np.unravel_index(size.argmax(), size.shape)
+                raise ArgumentError(
+                    f'joint {shown(self.joint_names[j])} has the {what} {values[row, j]:.3g} in '
+                    f'sample {row + 1}, and no arm has more than {_LARGEST:.0e}: leave such '
+                    'samples out', joint=self.joint_names[j])
 
 
 def sorted_samples(times: NDArray, values: NDArray) -> tuple[NDArray, NDArray]:

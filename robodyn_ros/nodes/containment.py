@@ -20,8 +20,13 @@ _PAUSE = 1.0  # s between two log lines from the same place
 
 
 def stack_trace() -> str:
-    """Return the stack trace of the current exception, each line `printable`."""
-    return '\n'.join(map(printable, traceback.format_exc().splitlines()))
+    """
+    Return the stack trace of the current exception, each line `printable`.
+
+    All lines but the first are indented: the text of the exception may be of others, and a line of
+    it could be taken for one of the log.
+    """
+    return '\n  '.join(map(printable, traceback.format_exc().splitlines()))
 
 
 def contained(log: RcutilsLogger, act: Callable[..., Any], *arguments: Any,

@@ -23,7 +23,7 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import remove_ros_args
 
-from robodyn_ros.exceptions import ParameterError, RobodynError, shown
+from robodyn_ros.exceptions import lacking, ParameterError, RobodynError, shown
 
 USER_MISTAKE = 2
 TEARDOWN_LIMIT = 5.0  # s for the shutdown of ROS, after which the process exits
@@ -172,6 +172,11 @@ def run_process(name: str, make_node: Callable[[StopRequest], _Node],
     except RobodynError as error:
         get_logger(name).fatal(str(error))
         return USER_MISTAKE
+    except Exception as error:
+        if not (lack := lacking(error)):
+            raise
+        get_logger(name).fatal(lack)
+        return USER_MISTAKE
     finally:
         stop.defer()
         _shut_ros_down()
@@ -181,7 +186,9 @@ def _start_ros(arguments: list[str]) -> None:
     try:
         unknown = remove_ros_args(arguments)[1:]
         rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
-    except Exception as error:  # of several types, all about the command line
+    except Exception as error:  # of several types
+        if lack := lacking(error):
+            raise RobodynError(lack) from error
         reason = str(error).strip().partition('\n')[0]
         raise RobodynError(f'the ROS arguments are not understood: {reason}; they are written as '
                            'in `--ros-args -p urdf_file:=arm.urdf`') from error
@@ -213,6 +220,9 @@ def tool_node(name: str, namespace: str = '', context: rclpy.Context | None = No
     except InvalidNamespaceException as error:
         raise ParameterError(f'{shown(namespace)} is not a valid namespace: '
                              + str(error).partition('\n')[0]) from error
+    except RuntimeError as error:
+        raise ParameterError(
+            lacking(error) or f'the node {name} cannot be made: {error}') from error
 
 
 def init_tool(enclave: str = '', context: rclpy.Context | None = None) -> None:
@@ -237,6 +247,8 @@ def init_tool(enclave: str = '', context: rclpy.Context | None = None) -> None:
         rclpy.init(args=arguments, context=context,
                    signal_handler_options=SignalHandlerOptions.NO)
     except Exception as error:  # its type is not part of rclpy's interface
+        if lack := lacking(error):
+            raise ParameterError(lack) from error
         reason = str(error).strip().partition('\n')[0]
         raise ParameterError(
             f'ROS cannot be started{f" in the enclave {shown(enclave)}" if enclave else ""}: '

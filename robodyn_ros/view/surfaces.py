@@ -21,6 +21,7 @@ _SMOOTH = 0.6     # rad; edges with a larger angle are drawn sharp
 _SLENDER = 0.12   # ratio of radius to length of a capsule
 _MIN_SIZE = 1e-6  # m
 _MAX_TRIANGLES = 300_000  # of a file; of a larger one the convex hull is drawn
+_MAX_BYTES = 32 * 2**20   # of a file; a reader takes some ten times as much memory
 _MAX_TOTAL = 3_000_000    # triangles of an arm
 _MAX_SHAPES = 500  # of an arm, and as many capsules; each takes milliseconds
 
@@ -118,6 +119,9 @@ def _capsule(radius: float, length: float) -> trimesh.Trimesh:
 def _loaded(path: Path, visual: Visual,
             problems: list[str]) -> list[tuple[trimesh.Trimesh, tuple]]:
     try:
+        if (size := path.stat().st_size) > _MAX_BYTES:
+            raise ValueError(f'{size / 2**20:.0f} MiB, more than {_MAX_BYTES / 2**20:.0f} MiB: '
+                             'reduce its triangles')
         meshes = [mesh for mesh in trimesh.load_scene(path).dump()
                   if isinstance(mesh, trimesh.Trimesh) and len(mesh.faces)]
         colors = [visual.color or _own_color(mesh) for mesh in meshes]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from robodyn_ros.cli.check.live import LiveResult
 from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.identification import Recording
 
 # values of parameters of the controller by name
@@ -132,8 +133,18 @@ def save(run: Run, joint_names: Sequence[str], path: Path) -> None:
 
 
 def load(path: Path, nv: int) -> Run:
-    """Return a run that `save` has written; without its latency."""
-    table = np.genfromtxt(path, delimiter=',', skip_header=1)
+    """Return a run that `save` has written, without its latency; `RobodynError` for others."""
+    try:
+        lines = path.read_text(encoding='utf-8').splitlines()[1:]
+        table = np.array([line.split(',') for line in lines], dtype=float, ndmin=2)
+    except (ValueError, OSError) as error:
+        table = np.empty((0, 0))
+        reason = str(error).partition('\n')[0]
+    else:
+        reason = f'{table.shape[0]} rows of {table.shape[1]} columns, not of {1 + 5 * nv} numbers'
+    if table.shape[1] != 1 + 5 * nv or not len(table) or not np.isfinite(table).all():
+        raise RobodynError(f'{path} is not the recording of a step ({reason}): measure it again '
+                           'with --repeat', path=str(path))
     reference, position, velocity, effort, torque = (
         table[:, 1 + k * nv:1 + (k + 1) * nv] for k in range(5))
     return Run(table[:, 0], reference, position, velocity, effort, torque, 0.0, '')

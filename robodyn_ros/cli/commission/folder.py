@@ -9,8 +9,10 @@ import json
 import os
 from pathlib import Path
 import time
+from typing import Any
 
-from robodyn_ros.exceptions import RobodynError
+from robodyn_ros.cli.json_file import read_json
+from robodyn_ros.exceptions import RobodynError, shown
 
 _STATE = 'state.json'
 
@@ -45,12 +47,7 @@ class Folder:
         self.done: dict[str, dict] = {}
         file = path / _STATE
         if file.exists():
-            try:
-                state = json.loads(file.read_text(encoding='utf-8'))
-                before, self.done = state['robot'], state['done']
-            except (ValueError, KeyError) as error:
-                raise RobodynError(f'{file} cannot be read ({error}): remove it, or give another '
-                                   '--folder', path=str(file)) from error
+            before, self.done = read_json(file, _state, 'remove it, or give another --folder')
             if before != robot:
                 raise RobodynError(f'{path} belongs to another arm or other parameters '
                                    f'({" ".join(before)}): give another --folder', path=str(path))
@@ -97,3 +94,22 @@ class Folder:
         new = self.path / f'{_STATE}.new'
         new.write_text(text + '\n', encoding='utf-8')
         new.replace(self.path / _STATE)  # never half a state
+
+
+def _state(found: Any) -> tuple[list[str], dict[str, dict]]:
+    """Return the robot and the results in the content of a state."""
+    if not isinstance(found, dict):
+        raise ValueError(f'it is {shown(found)}, not the state of a commissioning')
+    robot, done = found['robot'], found['done']
+    if not (isinstance(robot, list) and all(isinstance(each, str) for each in robot)):
+        raise ValueError(f'robot is {shown(robot)}, not a list of texts')
+    if not isinstance(done, dict):
+        raise ValueError(f'done is {shown(done)}, not the results of steps')
+    for step, result in done.items():
+        if not isinstance(result, dict) or not isinstance(result.get('parameters', {}), dict):
+            raise ValueError(f'{shown(step)} has {shown(result)}, not the result of a step')
+        # of a file in the folder, which is read
+        if not isinstance(name := result.get('urdf_file', ''), str) or Path(name).name != name:
+            raise ValueError(f'{shown(step)} has the URDF {shown(name)}, which is not the name '
+                             'of a file in the folder')
+    return robot, done

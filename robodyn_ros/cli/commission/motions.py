@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.cli.commission.work import Work
 from robodyn_ros.cli.excite.command import check, sampled
+from robodyn_ros.cli.json_file import read_json
 from robodyn_ros.cli.motion import plan_motion
 from robodyn_ros.cli.ranges import check_present, described
 from robodyn_ros.dynamics import Dynamics
@@ -57,11 +58,14 @@ def compared(work: Work) -> Plan:
     ------
     StateError
         The motion of the step before leaves the ranges that are given now.
+    RobodynError
+        It cannot be read.
 
     """
     dynamics, path = work.within_ranges(work.dynamics), work.folder / _COMPARED
     if 'before' in work.folder.done and path.exists():
-        points = tuple(map(np.array, json.loads(path.read_text(encoding='utf-8'))))
+        points = read_json(path, lambda found: _points(found, dynamics.nv),
+                           'measure another one with --repeat before')
         if not ((points[1] >= dynamics.model.lower) & (points[1] <= dynamics.model.upper)).all():
             raise StateError('the motion of the step before leaves --range: measure another one '
                              'with --repeat before')
@@ -71,6 +75,17 @@ def compared(work: Work) -> Plan:
                   motion.accelerations)
         path.write_text(json.dumps([each.tolist() for each in points]) + '\n', encoding='utf-8')
     return _shown(work, dynamics, points)
+
+
+def _points(found: Any, nv: int) -> tuple[NDArray, ...]:
+    """Return times, positions, velocities and accelerations from the content of a file."""
+    times, *rows = (np.array(each, dtype=float) for each in found)
+    if (len(rows) != 3 or times.ndim != 1 or len(times) < 2
+            or any(each.shape != (len(times), nv) for each in rows)
+            or not all(np.isfinite(each).all() for each in (times, *rows))
+            or times[0] != 0.0 or not (np.diff(times) > 0.0).all()):
+        raise ValueError(f'not a motion of {nv} joints')
+    return times, *rows
 
 
 def excitation(work: Work, velocity: float) -> Plan:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robodyn_ros.exceptions import near_matches, RobodynError, sentence
+from robodyn_ros.exceptions import near_matches, RobodynError, sentence, shown
 from robodyn_ros.identification.recording import Recording
 
 JOINT_STATE = 'sensor_msgs/msg/JointState'
@@ -124,7 +124,13 @@ def _messages(reader, topic: str, kind: str) -> Iterator[tuple[int, Any]]:
         raise RobodynError(f'topic {topic} has messages of {connections[0].msgtype}; {kind} is '
                            'needed', topic=topic, kind=connections[0].msgtype)
     for connection, logged, data in reader.messages(connections):
-        yield logged, reader.deserialize(data, connection.msgtype)
+        try:
+            message = reader.deserialize(data, connection.msgtype)
+        except Exception as error:  # of several types
+            raise RobodynError(f'topic {topic} has a message that cannot be decoded '
+                               f'({shown(str(error))}): record it again, or cut the bag before '
+                               f'{1e-9 * logged:.3f} s', topic=topic) from error
+        yield logged, message
 
 
 def _joint_rows(reader, topic: str, joint_names: Sequence[str], field: str) -> _Rows:

@@ -17,6 +17,7 @@ import numpy as np
 from robodyn_ros.cli.consent import add_consent_arguments, agreed, check_consent
 from robodyn_ros.cli.domain import add_enclave_argument, add_namespace_argument
 from robodyn_ros.cli.identify.output import parameter_file, payload_command
+from robodyn_ros.cli.json_file import read_json
 from robodyn_ros.cli.payload.passes import as_lists, pass_points, passes_of, stroke
 from robodyn_ros.cli.progress import Steps
 from robodyn_ros.cli.ranges import (
@@ -122,12 +123,9 @@ def make_arm(robot: Robot, model, steps: Steps, enclave: str, namespace: str = '
 
 def read_passes(path: Path, nv: int) -> list[Pass]:
     """Return the passes that `--save` has written; raise `RobodynError` if they are others."""
-    try:
-        passes = [Pass(*(np.array(values, dtype=float) for values in each))
-                  for each in json.loads(path.read_text(encoding='utf-8'))]
-    except (ValueError, TypeError) as error:
-        raise RobodynError(f'{path} was not written by --save: {error}',
-                           path=str(path)) from error
+    passes = read_json(
+        path, lambda found: [Pass(*(np.array(values, dtype=float) for values in each))
+                             for each in found], 'give a file that was written by --save')
     if any(values.shape != (nv,) for each in passes for values in each):
         raise RobodynError(f'{path} is of an arm with another number of joints', path=str(path))
     return passes

@@ -7,12 +7,11 @@ from queue import SimpleQueue
 import time
 
 import rclpy
-from rclpy.node import Node
 
 from robodyn_ros.exceptions import ParameterError, RobodynError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.nodes.description import wait_for_description
-from robodyn_ros.nodes.process import init_tool, run
+from robodyn_ros.nodes.process import init_tool, run, tool_node
 from robodyn_ros.nodes.view.commands import Commands, Notify
 from robodyn_ros.nodes.view.feed import Feed
 from robodyn_ros.nodes.view.names import Names
@@ -47,12 +46,10 @@ class LiveView:
         self.page_commands: SimpleQueue[PageCommand] = SimpleQueue()
         init_tool(enclave)
         try:
-            self._node = Node('robodyn_view', namespace=namespace, use_global_arguments=False,
-                              enable_rosout=False, start_parameter_services=False)
-        except Exception as error:
+            self._node = tool_node('robodyn_view', namespace)
+        except ParameterError:
             rclpy.try_shutdown()
-            reason = str(error).strip().partition('\n')[0]
-            raise ParameterError(f'--namespace {namespace}: {reason}') from error
+            raise
 
     def __enter__(self) -> LiveView:
         return self

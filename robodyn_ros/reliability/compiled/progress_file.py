@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from robodyn_ros.exceptions import ParameterError
+from robodyn_ros.exceptions import ParameterError, shown
 from robodyn_ros.reliability.compiled.results import Rate, Summary
 
 _RATES = ('failed', 'fast', 'fell', 'steep')
@@ -38,9 +38,14 @@ class ProgressFile:
         self.path = path
         self.parts: dict[tuple[int, int], tuple[Summary, int]] = {}
         known = False
-        for row in self._rows():
+        for number, row in self._rows():
             if 'first' in row:
-                self.parts[row['first'], row['runs']] = _summary_of(row), row['steps']
+                try:
+                    self.parts[row['first'], row['runs']] = _summary_of(row), int(row['steps'])
+                except (KeyError, TypeError, ValueError, AttributeError) as error:
+                    raise ParameterError(
+                        f'{path}, line {number} is not the result of a part ({shown(error)}): '
+                        'choose another file, or remove it') from error
             elif row.get('settings') != settings:
                 raise ParameterError(f'{path} has results of {row.get("settings")}, this campaign '
                                      f'is of {settings}: choose another file, or remove it')
@@ -50,16 +55,24 @@ class ProgressFile:
         if not known:
             self._append({'settings': settings})
 
-    def _rows(self) -> Iterator[dict[str, Any]]:
+    def _rows(self) -> Iterator[tuple[int, dict[str, Any]]]:
         if not self.path.exists():
             return
-        for line in self.path.read_text(encoding='utf-8').splitlines():
+        lines = self.path.read_bytes().splitlines()
+        unread = []
+        for number, line in enumerate(lines, 1):
             try:
                 row = json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
+                unread.append(number)
                 continue
-            if isinstance(row, dict):
-                yield row
+            if not isinstance(row, dict):
+                unread.append(number)
+                continue
+            yield number, row
+        if lines and len(unread) == len(lines):
+            raise ParameterError(f'{self.path} has no result of a campaign: choose another file, '
+                                 'or remove it')
 
     def add(self, seeds: Sequence[int], summary: Summary, steps: int) -> None:
         """Append the results of a part."""

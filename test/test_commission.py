@@ -244,16 +244,13 @@ def test_a_step_that_moves_nothing_does_not_ask_and_leaves_nothing(commission, t
     assert commission.run(steps)[0::2] == (0, [])
 
 
-def test_errors_end_no_motion_until_friction_is_known(tmp_path):
+def test_a_real_arm_keeps_its_tolerances_until_friction_is_known(tmp_path):
     started = []
     arm = SimpleNamespace(start=lambda _urdf, values: started.append(values))
     robot = Robot(ARM)
     work = Work(robot, Dynamics(robot.load()), arm, Folder(tmp_path, []))
     work.restart()
-    work.folder.complete('identify1', {'parameters': {}})
-    work.restart()
-    assert [each.get('constraints.trajectory') for each in started] == [[0.0], None]
-    assert 'constraints.trajectory' not in work.values()
+    assert 'constraints.trajectory' not in started[0]
 
 
 def test_two_commissionings_do_not_share_a_folder(commission, tmp_path):

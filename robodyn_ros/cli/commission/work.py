@@ -21,8 +21,6 @@ from robodyn_ros.model import RobotModel
 RESULT = 'arm.yaml'
 # while the masses are wrong, what is unknown is compensated
 OBSERVED = {'ki': [0.0], 'disturbance_observer': True}
-# while friction is unknown, errors are large, and are what is measured
-TOLERANT = {'constraints.trajectory': [0.0]}
 _LEARNED = ('identify1', 'identify2', 'gains', 'after')  # steps with parameters
 
 
@@ -111,8 +109,7 @@ class Work:
     def restart(self) -> None:
         """Start the controller with all that was found so far; the present one hands over."""
         robot = self.better_robot() if 'gains' in self.folder.done else self.robot
-        tolerant = {} if 'identify1' in self.folder.done else TOLERANT
-        self.arm.start(robot.urdf, {**tolerant, **self.values()})
+        self.arm.start(robot.urdf, self.values())
         self.started = True
 
     def ensure_started(self) -> None:

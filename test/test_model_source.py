@@ -1,5 +1,6 @@
 """Where a URDF may come from, and that no text, however hostile, does harm."""
 from pathlib import Path
+import re
 import time
 import tracemalloc
 import warnings
@@ -10,6 +11,7 @@ import pytest
 
 from robodyn_ros.exceptions import ModelError, RobodynError
 from robodyn_ros.model import RobotModel
+from robodyn_ros.model.description import _check_numbers
 
 SECONDS = 10.0  # of processor time, for what takes a small part of a second
 MEGABYTE = 2**20
@@ -51,6 +53,21 @@ def test_text_bytes_and_files_are_the_same(tmp_path, monkeypatch):
                b'\xef\xbb\xbf' + text.encode()]
     keys = {RobotModel.from_urdf(source).structure_key for source in sources}
     assert len(keys) == 1
+
+
+@pytest.mark.parametrize('number', ['5e-324', '-1E-310', '1e-400', '.000001e-320', '+0.1e-308'])
+@pytest.mark.parametrize('attribute', ['effort', 'velocity', 'upper', 'mass value', 'ixx', 'xyz'])
+def test_numbers_too_small_to_compute_with_are_refused(attribute, number):
+    text = number + ' 0 0' * (attribute == 'xyz')
+    changed, count = re.subn(f'{attribute}="[^"]*"', f'{attribute}="{text}"', gripper(), count=1)
+    assert count == 1
+    with pytest.raises(ModelError, match=f'{re.escape(number)}.* is too small; give 0 or'):
+        RobotModel.from_urdf(changed)
+
+
+@pytest.mark.parametrize('zero', ['0e-400', '-0.0', '0.000', '.0e5', '2.3e-308'])
+def test_zeros_of_any_form_are_zeros(zero):
+    _check_numbers('joint', 'lower', zero)
 
 
 def test_names_may_be_of_any_script():

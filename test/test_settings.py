@@ -10,7 +10,7 @@ from robodyn_ros.control.settings import CartesianSettings, Constraints, Impedan
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
-from robodyn_ros.settings import for_joints, parameters, values, with_values
+from robodyn_ros.settings import for_joints, Parameter, parameters, values, with_values
 from ros_process import ROOT
 
 
@@ -72,3 +72,11 @@ def test_what_is_no_settings_or_of_no_joint_is_refused():
         with pytest.raises(ParameterError, match='give Settings'):
             control.change(given)
     assert control.settings == Settings()
+
+
+@pytest.mark.parametrize('value', [5e-324, -1e-310, [0.1, 5e-324]])
+def test_numbers_too_small_to_compute_with_are_refused(value):
+    row = Parameter('armature', 'double_array', (0.0,), 'Inertia of rotors.')
+    with pytest.raises(ParameterError, match="'armature'.* is .*e-3.*: that is too small"):
+        row.checked(value)
+    assert row.checked([0.0, -0.0, 2.3e-308]) == (0.0, 0.0, 2.3e-308)

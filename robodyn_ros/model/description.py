@@ -172,3 +172,7 @@ def _check_numbers(where: str, name: str, text: str) -> None:
         if abs(float(word)) > (sys.float_info.max if name in OF_LIMITS else LARGEST):
             raise ModelError(f'{where}: {name}={shown(text)} is too large; give a number in SI '
                              'units', where=where, attribute=name, value=text)
+        # what is smaller has few digits, or none: its quotients are not those of the text
+        if abs(float(word)) < sys.float_info.min and re.match(r'[+-]?[0.]*[1-9]', word):
+            raise ModelError(f'{where}: {name}={shown(text)} is too small; give 0 or a number in '
+                             'SI units', where=where, attribute=name, value=text)

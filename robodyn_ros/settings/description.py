@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 import math
+import sys
 from typing import Any
 
 from robodyn_ros.exceptions import near_matches, ParameterError, shown
@@ -110,6 +111,9 @@ class Parameter:
             return
         if not math.isfinite(value):
             raise self._refused(value, 'it must be finite', place)
+        if 0.0 < abs(value) < sys.float_info.min:
+            raise self._refused(value, 'that is too small to compute with; set it to 0 or a '
+                                'number in SI units', place)
         if self.minimum is not None and value < self.minimum:
             raise self._refused(value, f'the least allowed is {self._with_unit(self.minimum)}',
                                 place)

@@ -12,6 +12,7 @@ from std_msgs.msg import Header
 from robodyn_ros.control.permission import SPACING
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.conversions import set_stamp
+from robodyn_ros.nodes.sending import send
 from robodyn_ros.safety import Phase
 
 
@@ -71,4 +72,4 @@ class Heartbeat:
             self._sent, self._phase = now, phase
             set_stamp(self._message.stamp, stamp)
             self._message.frame_id = phase.value
-            self._publisher.publish(self._message)
+            send(self._publisher, self._message)

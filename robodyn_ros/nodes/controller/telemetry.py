@@ -17,6 +17,7 @@ from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.cdr import JointStateWriter
 from robodyn_ros.nodes.conversions import set_stamp
 from robodyn_ros.nodes.load_messages import payload_message
+from robodyn_ros.nodes.sending import send
 
 _DEPTH = 1000  # of topics for a recorder, which may poll only a few times a second
 
@@ -94,13 +95,13 @@ class Telemetry:
         """Check for subscribers, publish the slow topics; to be called periodically."""
         self._subscribed = _with_subscribers(self._every_cycle)
         for publisher, topic in _with_subscribers(self._periodic):
-            publisher.publish(topic.message(self._node.get_clock().now().nanoseconds,
-                                            self._controller.sent))
+            send(publisher, topic.message(self._node.get_clock().now().nanoseconds,
+                                          self._controller.sent))
 
     def command(self, stamp: int, torque: np.ndarray) -> None:
         """Publish named efforts; for drivers that take their commands in this form."""
         if self.commands is not None:
-            self.commands.publish(self._reference(stamp, torque))
+            send(self.commands, self._reference(stamp, torque))
 
     def publish(self, stamp: int, torque: np.ndarray) -> None:
         """
@@ -115,7 +116,7 @@ class Telemetry:
 
         """
         for publisher, topic in self._subscribed:
-            publisher.publish(topic.message(stamp, torque))
+            send(publisher, topic.message(stamp, torque))
 
     def _reference(self, stamp: int, torque: np.ndarray) -> bytes:
         writer, reference = self._state, self._controller.reference

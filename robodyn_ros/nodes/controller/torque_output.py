@@ -15,6 +15,7 @@ from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.controller.clock import ControllerClock
 from robodyn_ros.nodes.controller.telemetry import Telemetry
 from robodyn_ros.nodes.conversions import EffortWriter
+from robodyn_ros.nodes.sending import send
 
 _ACKNOWLEDGE = 0.2   # s to wait for the acknowledgement of the last torque
 
@@ -93,7 +94,7 @@ class TorqueOutput:
     def command(self, torque: np.ndarray, stamp: int | None = None) -> None:
         """Publish a torque alone; `stamp` is that of the answered state in ns, if any."""
         if self.publishes:
-            self._publisher.publish(self._writer.write(torque))
+            send(self._publisher, self._writer.write(torque))
         if self.telemetry.commands:
             self.telemetry.command(self._clock.ros_stamp() if stamp is None else stamp, torque)
 

@@ -21,6 +21,7 @@ from robodyn_ros.nodes.guard.parameters import GuardSettings
 from robodyn_ros.nodes.guard.torque import GuardTorque
 from robodyn_ros.nodes.load_messages import gravity_from, payload_from
 from robodyn_ros.nodes.polling import PolledSubscription, publisher_names
+from robodyn_ros.nodes.sending import send
 from robodyn_ros.safety import (
     Guard, GuardState, JumpDetector, Phase, PlausibleVelocity, StaleMonitor, StaleVerdict)
 
@@ -202,14 +203,14 @@ class CommandPublisher:
         self._header.frame_id = state.value
         if echo is not None:
             self._header.stamp = echo
-        self._state.publish(self._header)
+        send(self._state, self._header)
 
     def command(self, torque: np.ndarray, q: np.ndarray) -> None:
         """Publish a torque; named efforts carry the present position as well."""
-        self._array.publish(self._writer.write(torque))
+        send(self._array, self._writer.write(torque))
         if self._named is not None:
             self._joints.position[:], self._joints.effort[:] = q, torque
-            self._named.publish(self._joints.write(self._node.get_clock().now().nanoseconds))
+            send(self._named, self._joints.write(self._node.get_clock().now().nanoseconds))
 
     def wait_until_acknowledged(self) -> None:
         """Wait until the last messages are acknowledged, for a limited time."""

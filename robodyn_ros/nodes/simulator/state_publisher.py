@@ -12,6 +12,7 @@ from robodyn_ros.model import RobotModel
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.cdr import JointStateWriter
 from robodyn_ros.nodes.conversions import set_stamp
+from robodyn_ros.nodes.sending import send
 from robodyn_ros.nodes.simulator.sensors_and_faults import SensorsAndFaults
 from robodyn_ros.simulation import Plant
 from robodyn_ros.simulation.fault_injection import StateReport
@@ -91,33 +92,33 @@ class StatePublisher:
         self.publish_clock(stamp)
         if self.truth_subscribed:
             self._fill(self._true, plant.q, plant.qd, plant.applied)
-            self.truth.publish(self._true.write(stamp))
+            send(self.truth, self._true.write(stamp))
         if not measurement.measure(plant):
             return False
         sensors, writer = measurement.sensors, self._writer
         self._fill(writer, sensors.position, sensors.velocity, sensors.effort)
         if measurement.nominal:
             self._last = writer.write(stamp)
-            self.states.publish(self._last)
+            send(self.states, self._last)
             return True
         reports = measurement.apply(plant.time, StateReport(
             self.names, writer.position.copy(), writer.velocity.copy(), writer.effort.copy(),
             stamp))
         for report in reports:
             self._last = _message(report)
-            self.states.publish(self._last)
+            send(self.states, self._last)
         return bool(reports)
 
     def repeat(self) -> None:
         """Publish the last state once more, for new subscribers."""
         if self._last:
-            self.states.publish(self._last)
+            send(self.states, self._last)
 
     def publish_clock(self, stamp: int) -> None:
         """Publish simulated time on `/clock`, if it has subscribers."""
         if self.clock is not None and self.clock_subscribed:
             set_stamp(self._clock_message.clock, stamp)
-            self.clock.publish(self._clock_message)
+            send(self.clock, self._clock_message)
 
     def _fill(self, writer: JointStateWriter, q: NDArray, qd: NDArray, effort: NDArray) -> None:
         coordinate = self.coordinate

@@ -11,6 +11,7 @@ from rclpy.node import Node, PublisherEventCallbacks
 from robodyn_ros.control import ArmController, Term
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.controller.state_input import StateInput
+from robodyn_ros.nodes.sending import send
 from robodyn_ros.nodes.trajectories.points import deviation, point
 
 _DEPTH = 10  # a plot may poll only a few times a second
@@ -54,7 +55,7 @@ class ControllerState:
             return
         self._due = max(self._due + self._period, now)
         if self._publisher.get_subscription_count():
-            self._publisher.publish(self._filled())
+            send(self._publisher, self._filled())
 
     def _filled(self) -> JointTrajectoryControllerState:
         controller, states, message = self._controller, self._states, self._message

@@ -1,0 +1,60 @@
+"""A message that the middleware does not take does not end the loop that sends it."""
+
+from types import SimpleNamespace
+
+from closed_loop import arm
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='the nodes need ROS 2')
+
+from rclpy.impl.implementation_singleton import rclpy_implementation  # noqa: E402
+from robodyn_ros.nodes.controller.heartbeat import Heartbeat  # noqa: E402
+from robodyn_ros.nodes.controller.torque_output import TorqueOutput  # noqa: E402
+from robodyn_ros.nodes.conversions import EffortWriter  # noqa: E402
+from robodyn_ros.safety import Phase  # noqa: E402
+
+
+class Full:
+    """A publisher whose queue is full for its first message, with one subscriber."""
+
+    def __init__(self, _kind, topic, *_, **__):
+        self.topic_name, self.calls = topic, 0
+
+    def get_subscription_count(self):
+        return 1
+
+    def publish(self, _message):
+        self.calls += 1
+        if self.calls == 1:
+            raise rclpy_implementation.RCLError('Failed to publish')
+
+
+@pytest.fixture
+def node():
+    made = []
+
+    def create_publisher(*args, **kwargs):
+        made.append(Full(*args, **kwargs))
+        return made[-1]
+    return SimpleNamespace(create_publisher=create_publisher, made=made)
+
+
+def test_torques_and_telemetry_go_on(node, capfd):
+    control = arm().control
+    clock = SimpleNamespace(lockstep=False)
+    output = TorqueOutput(node, control, EffortWriter(control.model.joint_names), '/torques',
+                          True, clock)
+    output.telemetry.commands = None
+    output.send(np.zeros(control.model.nv), 1)
+    output.send(np.zeros(control.model.nv), 2)
+    assert output.publisher.calls == 2
+    assert 'a message on /torques is lost' in capfd.readouterr().err
+
+
+def test_heartbeats_go_on(node):
+    heartbeat = Heartbeat(node)
+    heartbeat.update_subscribers()
+    heartbeat.send(1, Phase.STANDBY)
+    heartbeat.send(2, Phase.ACTIVE)
+    assert heartbeat.publisher.calls == 2

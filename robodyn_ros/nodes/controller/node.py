@@ -260,7 +260,8 @@ def _loop(node: ControllerNode, executor: SingleThreadedExecutor, stop: StopRequ
         components.inputs.poll_feedback()
         components.tasks.run(components.cycle.next_state)
         now = time.monotonic()
-        if now >= serve or components.trajectories.has_request or probe.found:
+        trajectories = components.trajectories
+        if now >= min(serve, trajectories.due) or trajectories.has_request or probe.found:
             serve = now + _SERVE
             _serve(node, executor, probe)
         if node.starting and now >= attempt:

@@ -108,7 +108,9 @@ class TrajectoryAction:
         elif outcome := self._interfaces.outcome(self.goal.handle.request.trajectory):
             self._end(*outcome)
         elif now >= self.goal.next_feedback:
-            self.goal.next_feedback = now + self._period
+            # counted from the last due time, or every delay of a poll would lower the rate
+            self.goal.next_feedback = max(self.goal.next_feedback, now - self._period
+                                          ) + self._period
             self._publish_feedback()
 
     # --- requests ---------------------------------------------------------------------------

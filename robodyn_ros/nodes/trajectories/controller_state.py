@@ -32,12 +32,17 @@ class ControllerState:
     rate : float
         Rate of messages, in Hz.
 
+    Attributes
+    ----------
+    due : float
+        Time of the next message on the steady clock, in s.
+
     """
 
     def __init__(self, node: Node, controller: ArmController, states: StateInput,
                  rate: float):
         self._node, self._controller, self._states = node, controller, states
-        self._period, self._due = 1.0 / rate, time.monotonic()
+        self._period, self.due = 1.0 / rate, time.monotonic()
         self._publisher = node.create_publisher(
             JointTrajectoryControllerState, '~/controller_state', qos.reliable(_DEPTH),
             event_callbacks=PublisherEventCallbacks(use_default_callbacks=False))
@@ -51,10 +56,10 @@ class ControllerState:
     def update(self) -> None:
         """Publish if a message is due; to be called often."""
         now = time.monotonic()
-        if now < self._due or not self._states.complete:
+        if now < self.due:
             return
-        self._due = max(self._due + self._period, now)
-        if self._publisher.get_subscription_count():
+        self.due = max(self.due, now - self._period) + self._period
+        if self._states.complete and self._publisher.get_subscription_count():
             send(self._publisher, self._filled())
 
     def _filled(self) -> JointTrajectoryControllerState:

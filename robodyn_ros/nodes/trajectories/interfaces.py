@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib.util import find_spec
 import math
+import time
 from typing import TYPE_CHECKING
 
 from rclpy.lifecycle import LifecycleNode
@@ -134,7 +135,13 @@ class TrajectoryInterfaces:
         """Return the longest time until the next poll, in s."""
         if self.has_request:
             return 0.0
-        return _SOON if self._validator.checking or self._controller.stream.active else math.inf
+        soon = _SOON if self._validator.checking or self._controller.stream.active else math.inf
+        return min(soon, max(self.due - time.monotonic(), 0.0))
+
+    @property
+    def due(self) -> float:
+        """Return the time of the next message of the state on the steady clock, in s."""
+        return self._state.due if self._state is not None else math.inf
 
     def pending_callbacks(self) -> int:
         """Return the number of executor calls that are needed now."""

@@ -168,7 +168,6 @@ class Probe:
         self.node = rclpy.create_node(name, context=self._context)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
-        self._clients = {}
 
     def __enter__(self):
         return self
@@ -218,13 +217,28 @@ class Probe:
 
     def call(self, service, name, **request):
         """Call a service; return its response."""
-        if name not in self._clients:
-            self._clients[name] = self.node.create_client(service, name)
-        client = self._clients[name]
+        client = self.node.create_client(service, name)
+        try:
+            return self._response(client, service.Request(**request), name)
+        finally:
+            self.node.destroy_client(client)
+
+    def _response(self, client, request, name):
+        """Return the response; a server that appears after the request is asked as well."""
         self.until(client.service_is_ready, f'service {name}')
-        future = client.call_async(service.Request(**request))
-        self.until(future.done, f'a response of {name}')
-        return future.result()
+        servers = self.node.count_services(name)
+        futures = [client.call_async(request)]
+
+        def responded():
+            # a server that was killed is listed for a while: the request may have gone to it
+            nonlocal servers
+            count = self.node.count_services(name)
+            if count > servers and client.service_is_ready():
+                futures.append(client.call_async(request))
+            servers = count
+            return next((each for each in futures if each.done()), None)
+
+        return self.until(responded, f'a response of {name}').result()
 
     def change_state(self, node, transition):
         """Request a lifecycle transition of another node; return whether it succeeded."""

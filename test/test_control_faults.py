@@ -59,7 +59,7 @@ def test_a_pause_without_torques_ends_a_motion_but_no_float(floats):
     loop.settle()
     assert loop.largest_change <= 1.0 + 1e-9
     assert loop.control.mode is Mode.HOLD
-    assert loop.control.message == 'the motion is given up after a pause'
+    assert loop.control.message == 'the motion is given up after a gap of states or torques'
     # a joint that was thrown beyond twice its velocity limit is stopped from rest
     thrown = np.abs(loop.log[begin][2]) > 2.0 * MODEL.velocity_limit
     largest = np.abs(loop.error[begin:]).max(axis=0)

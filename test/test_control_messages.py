@@ -30,7 +30,7 @@ EXPECTED = {
     'OFF_PATH_SPEED': (MISSES[0], MISSES[1].format('velocity') + 'start'),
     'OFF_GOAL': (MISSES[0], MISSES[1].format('position') + 'last point, goal_time 0.5 s'),
     'OFF_GOAL_SPEED': (MISSES[0], MISSES[1].format('velocity') + 'last point, goal_time 0.5 s'),
-    'INTERRUPTED': ((0, 0.0, 0.0, 0.0), 'the motion is given up after a pause'),
+    'INTERRUPTED': ((0, 0.0, 0.0, 0.0), 'the motion is given up after a gap of states or torques'),
     'UNUSABLE': ((2, float('nan'), 2e6, 0.0), "joint 'joint3' reports position nan, velocity "
                  '2000000.0; both must be finite numbers below 1e+06'),
     'LAW_NOT_FINITE': ((6, float('inf'), 0.0, 0.0),

@@ -168,7 +168,7 @@ def test_a_controller_that_was_frozen_itself_does_not_pull(probe, faulty):
     assert not logged(process, 'the goal is reached', since)
     # which of these is noticed first depends on the messages and the loop that wait for it
     probe.until(lambda: any(logged(process, words, since) for words in (
-        'the motion is given up after a pause', 'joint states: no good data',
+        'the motion is given up after a gap of states or torques', 'joint states: no good data',
         'stopped: the process of the controller does not react')), 'the reason')
 
 

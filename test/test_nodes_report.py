@@ -87,7 +87,8 @@ def test_silence_is_a_warning(desk):
     desk.run(0.5)
     loop.control.resume(loop.now, loop.plant.q, loop.plant.qd)
     desk.run(0.1)
-    assert desk.logged() == [('WARN', 'motion aborted: the motion is given up after a pause')]
+    assert desk.logged() == [
+        ('WARN', 'motion aborted: the motion is given up after a gap of states or torques')]
 
 
 def test_a_requested_end_is_no_warning(desk):

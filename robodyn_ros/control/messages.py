@@ -33,7 +33,7 @@ TEMPLATES = {
     modes.OFF_PATH_SPEED: _MISSES.replace('{what}', 'velocity') + 'start',
     modes.OFF_GOAL: _MISSES.replace('{what}', 'position') + _LATE,
     modes.OFF_GOAL_SPEED: _MISSES.replace('{what}', 'velocity') + _LATE,
-    modes.INTERRUPTED: 'the motion is given up after a pause',
+    modes.INTERRUPTED: 'the motion is given up after a gap of states or torques',
     modes.UNUSABLE: "joint '{joint}' reports position {value}, velocity {bound}; both must be "
                     f'finite numbers below {MAX_PLAUSIBLE_VALUE:g}',
     modes.LAW_NOT_FINITE: "desired torque: {value} for joint '{joint}'; sent gravity + damping",

@@ -28,9 +28,9 @@ class _Goal:
     """Accepted goal."""
 
     handle: Any
+    next_feedback: float
     result: Future = field(default_factory=Future)
     result_sent: bool = False
-    next_feedback: float = 0.0
 
     async def wait(self, _handle):
         """Wait for the result and return it."""
@@ -149,7 +149,7 @@ class TrajectoryAction:
         self.poll()  # the previous goal is replaced
         if self.goal is not None:  # cancelled, and not yet at rest
             self._end_cancelled()
-        self.goal = self._last = _Goal(handle)
+        self.goal = self._last = _Goal(handle, self._interfaces.now())
         handle.execute(self.goal.wait)
 
     def _on_cancel(self, handle) -> CancelResponse:

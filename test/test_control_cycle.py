@@ -213,7 +213,7 @@ def test_floats_and_machine_code_agree_on_any_number_of_joints(joints):
 
 DIMENSIONS = {'joints': 2, 'bodies': 2, 'wrenches': 12, 'runtime': 13, 'motion': 12, 'terms': 24,
               'task': 6, 'pose': 12, 'feedback': 8, 'pseudo_inertia': 16, 'report': 20,
-              'samples': 64, 'edges': 3}
+              'samples': 64, 'edges': 6}
 
 
 @pytest.mark.parametrize('cls', [Memory, Program])

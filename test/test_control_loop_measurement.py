@@ -254,6 +254,23 @@ def test_a_motion_interrupts_the_measurement_and_a_hold_continues_it():
     assert arm.controller.loop.result is not None and not arm.controller.fault
 
 
+def test_a_motion_begins_after_the_doublet_that_is_under_way():
+    arm = Late(noise=0.0)
+    loop, probe = arm.controller.loop, arm.controller.host.memory.probe
+    loop.begin()
+    assert loop.give_way() == 0.0
+    arm.run(3.0, lambda: arm.controller.update_loop(wait=True) or 0.01 < probe.elapsed < 0.02)
+    wait = loop.give_way()
+    assert 0.0 < wait < 0.15
+    arm.run(wait, lambda: arm.controller.update_loop(wait=True))
+    assert probe.result == 1.0
+    before = float(probe.request)
+    arm.run(0.3, lambda: arm.controller.update_loop(wait=True))
+    assert probe.request == before, 'no doublet while a motion is about to begin'
+    arm.run(1.0, lambda: arm.controller.update_loop(wait=True))
+    assert probe.request > before
+
+
 def test_a_measurement_that_was_stopped_has_no_result():
     arm = Late()
     arm.controller.loop.begin()

@@ -108,8 +108,10 @@ class Session:
         """Start the controller, and wait until it holds the arm (raises as `start`)."""
         recorder = self.recorder
         before = len(recorder.references)
+        # the arm is its model, and what is shown begins at once
         self.controller = self._child('controller', {
-            **self._robot.parameters(), 'natural_frequency': [STIFFNESS]})
+            **self._robot.parameters(), 'natural_frequency': [STIFFNESS],
+            'measure_loop': False})
         # ROS may discover one of the two topics long before the other
         if not recorder.wait(lambda: recorder.states and len(recorder.references) > before,
                              _START):

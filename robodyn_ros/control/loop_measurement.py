@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from robodyn_ros.control.controlled_arm import ControlledArm
-from robodyn_ros.control.loop_response import certain, Doublet, fit, MeasuredLoop, Response, SOFT
+from robodyn_ros.control.loop_response import certain, Doublet, fit, MeasuredLoop, Response
 from robodyn_ros.control.mode import Mode
 from robodyn_ros.control.status import Status
 from robodyn_ros.control.steps import loop_probe
@@ -23,6 +23,7 @@ _LENGTH, _LONGEST = 4e-3, 16e-3  # s, L, at least two intervals of the torques; 
 _TAIL, _STATES = 0.05, 12.0  # s of record after the doublet, at least; states in it
 _PAUSE = 0.02      # s between two doublets,
 _SETTLED = 0.15    # and of the same joint
+_MOTION = 0.5      # s without a doublet when a motion is about to begin
 _AGAIN = 0.2       # s after one that was interrupted
 _WATCHED = 0.5     # s after one that moved too far: whether the arm oscillates is seen then
 _FIRST = 0.01      # rad/s or m/s, speed of the first doublet, with the least likely inertia
@@ -110,7 +111,6 @@ class LoopMeasurement:
         self._arm, self._status = arm, status
         self._pool: ThreadPoolExecutor | None = None
         self.result: MeasuredLoop | None = None
-        self._begun = False
         self.stop()
 
     @property
@@ -122,13 +122,10 @@ class LoopMeasurement:
         """Measure all joints, from the next hold on."""
         self.stop()
         self.result, self._begun = None, True
-        self._soften(True)
         self._pool = ThreadPoolExecutor(1, 'measurement of the loop')
 
     def stop(self) -> None:
         """End the measurement; a doublet under way ends by itself."""
-        if self._begun:
-            self._soften(False if self.result is None else self.result.unknown)
         self._begun, self._after = False, -math.inf
         self._joints: list[_Joint] = []
         self._probed: _Joint | None = None
@@ -136,13 +133,13 @@ class LoopMeasurement:
             self._pool.shutdown(wait=False)
             self._pool = None
 
-    def _soften(self, unknown) -> None:
-        """Lower the natural frequency of joints whose loop is unknown, (nv,), or one flag."""
-        p, softness = self._arm.program, np.where(unknown, SOFT, np.zeros(self._arm.model.nv))
-        if not np.array_equal(p.probe.softness, softness):
-            p.probe.softness[:] = softness
-            p.switch += 1.0
-            self._arm.host.apply()
+    def give_way(self) -> float:
+        """Begin no doublet for a moment; return the time in s until the present one is over."""
+        m = self._arm.memory
+        self._after = max(self._after, float(m.before) + _MOTION)
+        if self._probed is None:
+            return 0.0
+        return max(float(self._arm.program.probe.window - m.probe.elapsed), 0.0) + _PAUSE
 
     def update(self, wait: bool = False) -> bool:
         """
@@ -182,8 +179,10 @@ class LoopMeasurement:
         if first.fit is not None or now < max(self._after, min(first.after, now + _SETTLED)):
             return
         p = arm.program.probe
-        p.joint[()], p.amplitude[()], p.length[()] = first.index, first.amplitude, first.length
-        p.window[()] = 4.0 * first.length + max(_TAIL, _STATES * float(m.share.usual))
+        p.joint[()], p.length[()] = first.index, first.length
+        p.amplitude[()] = first.amplitude
+        p.window[()] = loop_probe.ENDS[-1] * first.length + max(
+            _TAIL, _STATES * float(m.share.usual))
         p.request += 1.0
         self._probed = first
         arm.host.apply()
@@ -193,7 +192,8 @@ class LoopMeasurement:
         m, now = self._arm.memory.probe, float(self._arm.memory.before)
         if m.request != self._arm.program.probe.request or m.result == loop_probe.UNDER_WAY:
             return
-        self._probed, self._after, joint.after = None, now + _PAUSE, now + _SETTLED
+        self._probed, self._after = None, max(self._after, now + _PAUSE)
+        joint.after = now + _SETTLED
         if m.result == loop_probe.INTERRUPTED:
             self._after = now + _AGAIN
         elif m.result == loop_probe.EXCEEDED:
@@ -202,7 +202,7 @@ class LoopMeasurement:
         else:
             assert self._pool is not None
             count = int(m.count)
-            joint.add(Doublet(joint.amplitude, tuple(map(float, m.edges)),
+            joint.add(Doublet(float(self._arm.program.probe.amplitude), tuple(map(float, m.edges)),
                               m.times[:count].copy(), m.speeds[:count].copy()), self._pool)
 
     def _finish(self) -> None:

@@ -50,8 +50,8 @@ class Doublet:
     ----------
     amplitude : float
         Its torque in N m (N).
-    edges : tuple of 3 float
-        Times in s at which its three parts ended.
+    edges : tuple of float
+        Times in s at which its parts ended; the torque alternates.
     times, speeds : (n,) array
         Times since its begin in s, and velocities in rad/s (m/s).
 
@@ -221,10 +221,10 @@ def velocity(parameters: Sequence[float], doublet: Doublet) -> np.ndarray:
 
     """
     delay, J, F, b, rest, v = parameters
-    a, (first, second, third) = doublet.amplitude, doublet.edges
-    end = float(doublet.times[-1]) if doublet.times.size else 0.0
+    parts = [(until, doublet.amplitude * (-1.0) ** k) for k, until in enumerate(doublet.edges)]
+    end = max(parts[-1][0], float(doublet.times[-1])) + _LONGEST
     knots, values, t = [-1.0, 0.0], [v, v], 0.0
-    for until, torque in ((first, a), (second, -a), (third, a), (max(end, third) + _LONGEST, 0.0)):
+    for until, torque in (*parts, (end, 0.0)):
         u = torque + rest
         while t < until:
             if v == 0.0 and abs(u) <= F:
@@ -339,9 +339,9 @@ def two_masses(doublet: Doublet, scale: float) -> tuple[Response, float] | None:
 
 def _superposed(doublet: Doublet, delay: float, of_step: Callable) -> np.ndarray:
     """Return the velocity after a doublet, from that after a step of the torque."""
-    first, second, third = doublet.edges
-    result = np.zeros(doublet.times.size)
-    for begin, change in ((0.0, 1.0), (first, -2.0), (second, 2.0), (third, -1.0)):
+    result, last = np.zeros(doublet.times.size), len(doublet.edges)
+    for k, begin in enumerate((0.0, *doublet.edges)):
+        change = (1.0 if k in (0, last) else 2.0) * (-1.0) ** k
         t = np.maximum(doublet.times - delay - begin, 0.0)
         result += doublet.amplitude * change * of_step(t)
     return result

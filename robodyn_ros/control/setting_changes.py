@@ -13,7 +13,7 @@ from robodyn_ros.control.design import Design, require_settings
 from robodyn_ros.control.external_inputs import ExternalInputs
 from robodyn_ros.control.gain_schedule import ScheduledGains
 from robodyn_ros.control.laws.table import TRACKING
-from robodyn_ros.control.loop_response import MeasuredLoop
+from robodyn_ros.control.loop_response import MeasuredLoop, SOFT
 from robodyn_ros.control.mode import EXTERNAL_LAWS, Mode, MODES
 from robodyn_ros.control.motor_capacity import overload
 from robodyn_ros.control.program_writer import write_gain_change, write_settings
@@ -166,6 +166,7 @@ class SettingChanges:
         # a joint that oscillates for an unknown reason may be one that another makes oscillate
         known = measured[arm.memory.oscillation.factor < 1.0].all()
         arm.program.probe.measured[:] = measured & known
+        arm.program.probe.softness[:] = SOFT * loop.unknown
         arm.program.probe.use += 1.0
         self.apply(design)
 

@@ -237,7 +237,7 @@ class Status:
             if loop.unknown[j]:
                 found[name] = (
                     f"loop of '{name}': neither that of a rigid joint nor that of a rotor on a "
-                    f'spring: its natural frequency stays at {100.0 * (1.0 - SOFT):.0f} %')
+                    f'spring: its natural frequency is lowered to {100.0 * (1.0 - SOFT):.0f} %')
             elif part < 1.0 - _NOTICED:
                 changes.append(f'its natural frequency is lowered to {100.0 * part:.0f} %')
             if changes and not loop.unknown[j]:

@@ -1,9 +1,10 @@
 """
-Probe of the loop of one joint: a doublet of torque while the arm is held, and its velocity.
+Probe of the loop of one joint: two doublets of torque while the arm is held, and its velocity.
 
-The torque +a, -a, +a for L, 2 L and L leaves neither velocity nor displacement behind. The
-feedback of this joint rests meanwhile, and the torque that held it is added, so that the torque is
-known. What the velocity shows is analysed outside of the cycle, see `loop_measurement`.
+The torque +a, -a, +a for L, 2 L and L leaves neither velocity nor displacement behind; with dry
+friction it does, and its opposite, which follows at once, leads back. The feedback of this joint
+rests meanwhile, and the torque that held it is added, so that the torque is known. What the
+velocity shows is analysed outside of the cycle, see `loop_measurement`.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from dataclasses import replace
 from robodyn_ros.control.blocks import block, joints, numbers, scalar
 from robodyn_ros.control.steps.vectors import element, magnitudes
 from robodyn_ros.dynamics.jit.flags import (
-    above, all_of, any_above, any_of, at_least, below, both, either, equal, flag, no, when)
+    above, any_above, any_of, at_least, below, both, either, equal, flag, no, when)
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute
 
 SAMPLES = 64
-EDGES = 3  # ends of the three parts of the doublet
+ENDS = (1.0, 3.0, 4.0, 5.0, 7.0, 8.0)  # of the parts, in L; the torque alternates
+EDGES = len(ENDS)
 UNDER_WAY, RECORDED, INTERRUPTED, EXCEEDED = 0.0, 1.0, 2.0, 3.0  # results
 FURTHEST = 2e-3  # rad or m, displacement that ends a doublet
 _QUIET = 0.05    # rad/s or m/s, above which an arm is not at rest
@@ -44,7 +46,7 @@ class Memory:
     use: float = scalar('', 'Last result in use that was handled.')
     result: float = scalar('', 'How it ended: 0 under way, 1 recorded, 2 interrupted, 3 too far.')
     elapsed: float = scalar('s', 'Time since its begin.')
-    part: float = scalar('', 'Part of it, 0 to 3; 3: its end.')
+    part: float = scalar('', 'Part of it; the number of parts: its end.')
     edges: list = numbers('edges', 's', 'Times at which its parts ended.')
     rest: float = scalar('N m', 'Torque of the joint without it.')
     q: float = scalar('rad', 'Position of the joint at its begin.')
@@ -99,7 +101,7 @@ def _begun(m, p, may, q, torque):
 def _continued(m, p, may, fresh, q, qd, dt):
     elapsed = m.elapsed + dt
     # the end of each part, as it is sent
-    ends = [p.length, 3.0 * p.length, 4.0 * p.length]
+    ends = [each * p.length for each in ENDS]
     passed = [both(equal(m.part, float(k)), at_least(elapsed, end - _ROUNDING))
               for k, end in enumerate(ends)]
     edges = [when(each, elapsed, edge) for each, edge in zip(passed, m.edges)]
@@ -126,6 +128,7 @@ def _sampled(m, p, qd):
 
 def applied(m, p, torque):
     """Return the torques of a cycle with the doublet."""
-    sign = when(all_of([at_least(m.part, 0.5), below(m.part, 1.5)]), -1.0, 1.0)
-    pulse = m.rest + when(below(m.part, 2.5), sign * p.amplitude, 0.0)
+    odd = any_of([equal(m.part, float(k)) for k in range(1, EDGES, 2)])
+    sign = when(odd, -1.0, 1.0)
+    pulse = m.rest + when(below(m.part, EDGES - 0.5), sign * p.amplitude, 0.0)
     return [when(each, pulse, t) for each, t in zip(probes(m, p), torque)]

@@ -87,10 +87,11 @@ class TrajectoryValidator:
 
     def _check_now(self, request: Request) -> None:
         controller, message = self._controller, request.message
+        wait = controller.loop.give_way()
         for lead in _LEADS:
             if lead:
                 _make_predictable(controller)
-            start_state = controller.start_state(lead)
+            start_state = controller.start_state(lead + wait)
             trajectory = controller.plan(
                 start_state, message.joint_names, trajectory_points(message), request.zero)
             if controller.begin(start_state, trajectory, request.tolerances, request.source):
@@ -183,7 +184,7 @@ class _Job:
         self._interruptions = controller.interruptions
         points = len(request.message.points)
         self._start_state = controller.start_state(
-            2**(attempt - 1) * (_LEAD + _LEAD_PER_POINT * points))
+            2**(attempt - 1) * (_LEAD + _LEAD_PER_POINT * points) + controller.loop.give_way())
         self._zero = request.zero
         if request.zero is not None:  # the duration of the check does not count as lateness
             late = max(request.received - request.zero, 0.0)

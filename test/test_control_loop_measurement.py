@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from robodyn_ros.control import ArmController, Settings
+from robodyn_ros.control import ArmController, loop_measurement, Settings
 from robodyn_ros.control.gain_design import likely_rotors, make_gains
 from robodyn_ros.control.loop_margin import gain_margin, largest_frequency, phase_margin
 from robodyn_ros.control.loop_response import (
@@ -269,6 +269,18 @@ def test_a_motion_begins_after_the_doublet_that_is_under_way():
     assert probe.request == before, 'no doublet while a motion is about to begin'
     arm.run(1.0, lambda: arm.controller.update_loop(wait=True))
     assert probe.request > before
+
+
+def test_a_record_that_cannot_be_analysed_is_no_response(monkeypatch):
+    def fails(_):
+        raise np.linalg.LinAlgError('Singular matrix')
+
+    monkeypatch.setattr(loop_measurement, 'fit', fails)
+    arm = Late(noise=0.0)
+    arm.controller.loop.begin()
+    arm.run(20.0, lambda: arm.controller.update_loop(wait=True))
+    loop = arm.controller.loop.result
+    assert loop.responses == (None,) * 7 and not loop.missing.any() and not arm.controller.fault
 
 
 def test_a_measurement_that_was_stopped_has_no_result():

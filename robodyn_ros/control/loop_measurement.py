@@ -66,7 +66,11 @@ class _Joint:
     def judge(self) -> None:
         """Take note of the response that was found, and choose the next doublet."""
         assert self.fit is not None
-        found, self.fit, before = self.fit.result(), None, self.response
+        try:
+            found = self.fit.result()
+        except (ArithmeticError, ValueError):  # numbers that no analysis is made for
+            found = None
+        self.fit, before = None, self.response
         # below its friction a joint moves like one with more inertia: the larger torque is right
         confirmed = (found is not None and before is not None and certain(found)
                      and certain(before)

@@ -78,7 +78,7 @@ def send(probe, process, message, namespace='', words='accepted'):
 
 def set_in_motion(probe, process, arm, message, speed):
     """
-    Send a trajectory, and wait until the arm is so fast; again if a pause ended it before.
+    Send a trajectory, and wait until the arm is so fast; again if a gap ended it before.
 
     Return how many lines the process had written before.
     """
@@ -87,7 +87,7 @@ def set_in_motion(probe, process, arm, message, speed):
 
     for _ in range(5):
         since = send(probe, process, message)
-        probe.until(lambda: moving() or logged(process, 'after a pause', since)
+        probe.until(lambda: moving() or logged(process, 'given up after a gap', since)
                     or logged(process, 'silent', since) or not process.alive, 'motion')
         if moving():
             return since

@@ -163,7 +163,7 @@ _URDF = """<robot name="two"><link name="base"/>
 
 
 def test_an_elastic_arm_moves_like_one_of_mujoco_with_rotors_and_springs():
-    mujoco = pytest.importorskip('mujoco', reason='the oracle is MuJoCo')
+    mujoco = pytest.importorskip('mujoco', reason='the oracle needs mujoco')
     m = mujoco.MjModel.from_xml_string(_MJCF)
     d = mujoco.MjData(m)
     m.tendon_lengthspring[:] = 0.0  # by default that of the first position

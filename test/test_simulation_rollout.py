@@ -114,7 +114,7 @@ def test_contacts_that_change_are_found_by_trial(plant):
         _, v = step.solve(expected)
         return [v, step.solve_modes()[2], [step.modes_consistent(expected, v)] * n]
 
-    sizes = {'state': 9 * n, 'force': n, 'constants': 16 * n}
+    sizes = {'state': 9 * n, 'force': n, 'constants': len(Constants._fields) * n}
     separate = Dynamics(MODEL).kernel(both_ways, sizes, (3, n))
     made = Dynamics(MODEL).kernel(lambda *given: contacts(*given).resolve()[2], sizes, (n,))
     rng = np.random.default_rng(3)

@@ -218,7 +218,7 @@ def tool_node(name: str, namespace: str = '', context: rclpy.Context | None = No
         return Node(name, namespace=namespace, context=context, use_global_arguments=False,
                     enable_rosout=False, start_parameter_services=False)
     except InvalidNamespaceException as error:
-        raise ParameterError(f'{shown(namespace)} is not a valid namespace: '
+        raise ParameterError(f'--namespace: {shown(namespace)} is not a valid namespace: '
                              + str(error).partition('\n')[0]) from error
     except RuntimeError as error:
         raise ParameterError(

@@ -6,6 +6,8 @@ import re
 _CHANGES = tuple((re.compile(pattern), new) for pattern, new in (
     ('(hold|float|stop) was asked for', r'\1 was requested'),
     ('"guest": ', '"external_law": '),
+    ('the motion is given up after a pause',
+     'the motion is given up after a gap of states or torques'),
     (r"joint '(\w+)' feels (\S+ N(?: m)?) from outside", r"external torque of joint '\1' is \2"),
     ('check encoder, names, and who else publishes',
      'check encoder, joint names, and other publishers of joint states'),

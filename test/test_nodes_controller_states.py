@@ -152,7 +152,9 @@ def test_a_controller_that_was_frozen_itself_does_not_pull(probe, faulty):
     arm, process = faulty
     since = settled(probe, arm, process)
     start = arm.q
-    send(probe, process, trajectory(['shoulder', 'elbow'], [-0.8, 1.4], seconds=2.0), 'fake/')
+    # far from wherever the test before has left it
+    goal = start + np.where(start > 0.0, -1.0, 1.0)
+    send(probe, process, trajectory(['shoulder', 'elbow'], goal, seconds=2.0), 'fake/')
     probe.until(lambda: np.abs(arm.plant.qd).max() > 0.6, 'motion')
     process.process.send_signal(signal.SIGSTOP)
     probe.spin_for(0.1)

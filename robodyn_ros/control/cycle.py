@@ -103,7 +103,8 @@ def respond(robot, functions, table, flags, state, m, p):
     last = shutdown.over(m.motion.shutdown, p.motion.shutdown)
     desired = when(last, terms[Term.TOTAL], desired)
     desired = brake(body, desired, q, qd, driven, either(silent, last), m, p)
-    desired = loop_probe.applied(m.probe, p.probe, desired)
+    desired = choose(loop_probe.under_way(m.probe), [
+        lambda: desired, lambda: loop_probe.applied(m.probe, p.probe, desired)])
     # the time of the law jumps where a delay of the states ends
     passed = minimum(now - m.before, flags.clock - m.sent_time)
     torque, verdict = limits.supervise(desired, fallback(body, desired, q, qd, silent, p), m.sent,

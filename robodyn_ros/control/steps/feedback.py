@@ -40,10 +40,11 @@ def watch(robot, body, flags, m, p):
     shaken = choose(flags.fresh, [lambda: m.oscillation, lambda: oscillation.update(
         m.oscillation, difference(qd, m.motion.reference.qd), m.sent, robot.speeds,
         p.gains.lightest_inertia, flags.now, m.share.usual)])
-    shaken = oscillation.unchanged(shaken, m.oscillation, loop_probe.probes(m.probe, p.probe))
+    shaken = choose(loop_probe.under_way(m.probe), [lambda: shaken, lambda: oscillation.unchanged(
+        shaken, m.oscillation, loop_probe.probes(m.probe, p.probe))])
     # gains with margins of the measured loop are not lowered in addition
-    changed = no(equal(p.probe.use, m.probe.use))
-    shaken = oscillation.restored(shaken, [both(changed, each) for each in p.probe.measured])
+    shaken = choose(equal(p.probe.use, m.probe.use), [
+        lambda: oscillation.restored(shaken, p.probe.measured), lambda: shaken])
     # what oscillated because of wrong states is over when these are not used any more
     shaken = oscillation.restarted(shaken, both(flags.fresh, either(
         m.acceptance.plausibility.switched, m.acceptance.moved)))

@@ -17,6 +17,7 @@ from sensor_msgs.msg import JointState
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.nodes.commanders import Commanders
 from robodyn_ros.nodes.controller import node as controller
+from robodyn_ros.nodes.controller.report import loop_lines
 from robodyn_ros.nodes.conversions import seconds
 from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.nodes.process import init_tool, run, tool_node
@@ -178,10 +179,7 @@ def _measured_loop(diagnostics: PolledSubscription, own: str) -> tuple[str, ...]
         for status in message.status:
             values = {pair.key: pair.value for pair in status.values}
             if status.name == f'{own}: controller':
-                found = values.get('measured loop')
-                changed = values.get('changed by it')
-                lines = ((f'loop measured: {found}',) if found else ()) + (
-                    tuple(changed.split('; ')) if changed else ())
+                lines = tuple(loop_lines(values))
     return lines
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from robodyn_ros.control.mode import Mode
 from robodyn_ros.exceptions import StateError
 from robodyn_ros.model import RobotModel
+from robodyn_ros.nodes.controller.report import loop_lines, measures_loop
 from robodyn_ros.nodes.recorder import Recorder, Stream
 from robodyn_ros.trajectory import ResultCode
 
@@ -26,7 +27,6 @@ _MOVES = 1e-4       # rad/s or m/s above which the reference moves
 # in diagnostics
 _ACCEPTED, _REFUSED = 'trajectories accepted', 'trajectories refused'
 _UNMET, _LAST = 'unmet goal tolerance', 'last motion'
-_LOOP, _CHANGED, _MEASURES = 'measured loop', 'changed by it', 'is being measured'
 # results of a trajectory whose reference has reached its last point
 _COMPLETE = (ResultCode.SUCCESSFUL.name, ResultCode.GOAL_TOLERANCE_VIOLATED.name)
 
@@ -97,13 +97,11 @@ class Sender:
     def wait_for_loop(self) -> None:
         """Wait until the controller has measured the loop, or cannot."""
         self.recorder.diagnostics.clear()
-        self.recorder.wait(lambda: self._newest().get(_LOOP, 'none') != _MEASURES, _MEASURED)
+        self.recorder.wait(lambda: not measures_loop(self._newest()), _MEASURED)
 
     def loop(self) -> list[str]:
         """Return what the controller found when it measured the loop, as lines."""
-        values = self._wait_for_diagnostics()
-        return [line for line in (f'loop: {values.get(_LOOP, "")}', *values.get(
-            _CHANGED, '').split('; ')) if line and values.get(_LOOP)]
+        return loop_lines(self._wait_for_diagnostics())
 
     def execute(self, points: tuple[np.ndarray, ...]) -> str:
         """

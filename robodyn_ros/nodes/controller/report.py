@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 import numpy as np
 from rclpy.node import Node
@@ -18,8 +20,21 @@ from robodyn_ros.nodes.trajectories.interfaces import TrajectoryInterfaces
 from robodyn_ros.safety import Freshness, StaleVerdict
 from robodyn_ros.trajectory import Trajectory
 
+# diagnostics of the measured loop
+_LOOP, _CHANGED, _MEASURES = 'measured loop', 'changed by it', 'is being measured'
 _LATE = 1.0    # s after the last point, then an unmet goal tolerance is a warning
 _EQUAL = 0.05  # ratio of velocity and change of position - 1, below which the lag is to blame
+
+
+def measures_loop(values: Mapping[str, str]) -> bool:
+    """Return whether a controller with these diagnostics measures its loop."""
+    return values.get(_LOOP, _MEASURES) == _MEASURES
+
+
+def loop_lines(values: Mapping[str, str]) -> list[str]:
+    """Return what a controller with these diagnostics has found about its loop, as lines."""
+    found, changed = values.get(_LOOP), values.get(_CHANGED)
+    return [f'loop measured: {found}', *(changed.split('; ') if changed else ())] if found else []
 
 
 class ControllerReport:
@@ -142,8 +157,7 @@ class ControllerReport:
         if (loop := controller.design.loop) is self._loop or loop is None:
             return
         self._loop = loop
-        answers = any(each is not None for each in loop.responses) or loop.unknown.any()
-        (log.info if answers else log.warning)(f'loop measured: {controller.loop_summary}')
+        (log.info if loop.answers else log.warning)(f'loop measured: {controller.loop_summary}')
         for text in controller.measured_loops.values():
             log.info(text)
 
@@ -219,9 +233,8 @@ class ControllerReport:
             'mode': controller.mode.value, 'law': controller.law_at_work,
             'fault': controller.fault, 'recovery': controller.recovery,
             'guard': self._guard.summary, 'loop': self._cycle.loop,
-            'measured loop': ('is being measured' if controller.loop.running
-                              else controller.loop_summary),
-            'changed by it': '; '.join(controller.measured_loops.values()),
+            _LOOP: _MEASURES if controller.loop.running else controller.loop_summary,
+            _CHANGED: '; '.join(controller.measured_loops.values()),
             'last motion': controller.message,
             'last result': '' if controller.code is None else controller.code.name,
             'unmet goal tolerance': controller.unmet_goal,

@@ -100,7 +100,6 @@ class Elastic:
                             spring_damping=_DAMPING, friction=0.0, damping=0.0, lower=-np.inf,
                             upper=np.inf)
         self._plant.reset(q)
-        self._plant.gap[:] = dynamics.gravity(q) / stiffness
         self._link = side == 'link'
 
     def advance(self, torque):

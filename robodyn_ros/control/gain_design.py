@@ -85,7 +85,7 @@ def make_gains(dynamics: Dynamics, settings: Settings | None = None,
         apparent_inertia=given('impedance.inertia', impedance.inertia,
                                np.maximum(inertia, MIN_INERTIA)),
         feedback_inertia=given('feedback_inertia', s.feedback_inertia, np.where(
-            [each is not None for each in _responses(model, loop)],
+            False if loop is None else loop.known,
             0.0, np.maximum(likely_rotors(model) - inertia, 0.0))),
         damping=given('float_damping', s.float_damping, inertia),
         lightest_inertia=lightest_inertia(dynamics, rotors),
@@ -189,10 +189,6 @@ def sampled_poses(model: RobotModel, count: int) -> np.ndarray:
     lower = np.where(np.isfinite(model.lower), model.lower, -np.pi)
     upper = np.where(np.isfinite(model.upper), model.upper, np.pi)
     return np.random.default_rng(0).uniform(lower, upper, (count, model.nv))
-
-
-def _responses(model: RobotModel, loop: MeasuredLoop | None):
-    return [None] * model.nv if loop is None else loop.responses
 
 
 class _Values:

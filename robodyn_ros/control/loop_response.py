@@ -130,6 +130,16 @@ class MeasuredLoop:
     unknown: np.ndarray
     delay: np.ndarray
 
+    @property
+    def known(self) -> np.ndarray:
+        """Return whether the response of a joint is known, (nv,)."""
+        return np.array([each is not None for each in self.responses])
+
+    @property
+    def answers(self) -> bool:
+        """Return whether any joint moved with its torque."""
+        return bool((self.known | self.unknown).any())
+
     @classmethod
     def of(cls, responses: Sequence[Response | None], seen: np.ndarray, M: np.ndarray,
            armature: np.ndarray, torque: np.ndarray, interval: float, shaken: np.ndarray,
@@ -381,7 +391,7 @@ def _without_friction(doublet: Doublet) -> tuple[float, float]:
     """Return the delay in s and the inertia that explain most, without friction."""
     best = (-1.0, 0.0, 1.0)
     for delay in np.arange(0.0, _LONGEST, 1e-3):
-        x = velocity((delay, 1.0, 0.0, 0.0, 0.0, 0.0), doublet)
+        x = _superposed(doublet, delay, lambda t: t)
         square = float(x @ x)
         product = float(x @ doublet.speeds)
         if square > 0.0 and product > 0.0 and product * product / square > best[0]:

@@ -162,7 +162,7 @@ class SettingChanges:
         """Use measured loops of the joints: gains follow from the next cycle on."""
         arm = self._arm
         design = Design.make(arm.loaded_dynamics(), arm.design.settings, arm.design, loop)
-        measured = np.array([each is not None for each in loop.responses]) & ~loop.unknown
+        measured = loop.known & ~loop.unknown
         # a joint that oscillates for an unknown reason may be one that another makes oscillate
         known = measured[arm.memory.oscillation.factor < 1.0].all()
         arm.program.probe.measured[:] = measured & known

@@ -211,7 +211,7 @@ class Status:
         if loop is None:
             return ''
         delays = [1e3 * each.delay for each in loop.responses if each is not None]
-        if not delays and not loop.unknown.any():
+        if not loop.answers:
             return ('no joint moves with its torque: are the drives on and the brakes open, and '
                     'are torques executed?')
         unknown = [f"'{name}'" for name, each in zip(names, loop.responses) if each is None]

@@ -56,7 +56,7 @@ class Activation:
         self._cycle, self._states, self._guard = cycle, states, guard
         self._other_commanders = other_commanders
         self._driver_compensates_gravity = driver_compensates_gravity
-        self._carried = _carried(controller)
+        self._carried = _carried(controller) if driver_compensates_gravity is None else ''
         self._log = node.get_logger()
         self._logged: dict[str, float] = {}
 
@@ -118,8 +118,7 @@ class Activation:
             states.topic)}
         if UNKNOWN in publishers:
             raise StateError(f'the publisher of {states.topic} is not known yet')
-        if self._driver_compensates_gravity is None and self._carried and publishers != {
-                SIMULATOR}:
+        if self._carried and publishers != {SIMULATOR}:
             raise StateError(f'who carries the arm? {self._carried}, and a driver may add it: '
                              'start with driver_compensates_gravity: true if it does (Franka, '
                              'KUKA FRI, UR, YAM), or false if the torques of this node are all '

@@ -33,8 +33,8 @@ from robodyn_ros.nodes.parameters import Parameters
 from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.nodes.trajectories.interfaces import TrajectoryInterfaces
 
-# s between runs of the periodic tasks
 _GRAVITY = 'driver_compensates_gravity'
+# s between runs of the periodic tasks
 _SOON, _OFTEN, _SELDOM, _WARN, _REPORT = 0.005, 0.01, 0.05, 0.25, 1.0
 
 

@@ -11,6 +11,7 @@ from robodyn_ros.settings import with_values
 from robodyn_ros.trajectory import TrajectoryPoint
 
 _STILL = 0.5  # s recorded after a motion
+_MEASURED = 20.0  # s in which the loop must have been measured
 
 
 class LockstepArm:
@@ -34,7 +35,7 @@ class LockstepArm:
         self.now, self.control = 0.0, None
 
     def loop(self):
-        return []
+        return [self.control.loop_summary, *self.control.measured_loops.values()]
 
     def check_live(self, _dynamics):
         return None
@@ -46,6 +47,12 @@ class LockstepArm:
         q, qd, effort = self.plant.read()
         self.control.activate(self.now, q, qd)
         self._late.extend([self.control.gravity_torque().copy()] * self._late.maxlen)
+        self.control.loop.begin()
+        begin = self.now
+        while self.control.loop.running:
+            self._record(self.plant.period)
+            self.control.update_loop(wait=True)
+            assert self.now < begin + _MEASURED
         self.watch(1.0)
 
     def change(self, values):

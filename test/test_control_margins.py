@@ -19,14 +19,20 @@ MODEL = RobotModel.from_urdf(ROOT / 'urdf' / 'robodyn7.urdf')
 DYNAMICS = Dynamics(MODEL)
 
 
-def row(arm, rate, delay=0.0, **more):
+def row(arm, rate, delay=0.0, model=MODEL, dynamics=DYNAMICS, **more):
     return margins.Row('', '', rate, delay, 0.0, '', *margins.run(
-        MODEL, DYNAMICS, arm, rate, delay, **more))
+        model, dynamics, arm, rate, delay, **more))
 
 
 def calm(*given, **more):
     found = row(*given, **more)
     return found.calm and found.moved
+
+
+def foreign(name):
+    pytest.importorskip('cmeel', reason='example-robot-data')
+    model = margins.models()[name]
+    return model, Dynamics(model)
 
 
 @pytest.mark.parametrize('rate, delay', [(100, 0.04), (250, 0.014), (500, 0.008), (1000, 0.04)])
@@ -44,6 +50,27 @@ def test_elastic_joints_make_no_arm_swing(rate, delay, side):
 @pytest.mark.parametrize('gap', [0.02, 0.05])
 def test_a_busy_computer_makes_no_arm_swing(gap):
     assert calm(margins.Rigid(MODEL, margins.start(MODEL)), 500, gap=gap)
+
+
+@pytest.mark.parametrize('name, rate, delay', [
+    ('ur10', 500, 0.03), ('kinova', 250, 0.04), ('panda', 100, 0.04)])
+def test_slow_oscillations_of_other_arms_end(name, rate, delay):
+    """Each joint is lowered as far as its own loop needs, not more: without feedback it falls."""
+    model, dynamics = foreign(name)
+    found = row(margins.Rigid(model, margins.start(model)), rate, delay, model, dynamics)
+    assert found.calm and found.moved and found.rests
+
+
+def test_an_uncertain_answer_does_not_become_a_rotor():
+    model, dynamics = foreign('panda')
+    arm = margins.Rigid(model, margins.start(model))
+    assert calm(arm, 500, 0.0, model, dynamics, gap=0.02)
+
+
+def test_an_encoder_on_the_link_shows_what_the_rotor_does():
+    model, dynamics = foreign('ur5')
+    arm = margins.Elastic(dynamics, margins.start(model), 2000.0, margins.ROTORS['ur5'], 'link')
+    assert calm(arm, 1000, 0.0, model, dynamics)
 
 
 def test_the_map_shows_a_loop_that_swings(monkeypatch):

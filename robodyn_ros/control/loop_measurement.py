@@ -51,6 +51,12 @@ class _Joint:
         self.seen = False  # whether its velocity answered
         self.fit: Future | None = None
 
+    @property
+    def result(self) -> Response | None:
+        """Return the response, if it is better than none."""
+        found = self.response
+        return found if found is not None and found.uncertainty <= _USABLE else None
+
     def add(self, doublet: Doublet, pool: ThreadPoolExecutor) -> None:
         """Analyse a doublet, with the one before, in a thread."""
         self._doublets = [*self._doublets, doublet][-2:]
@@ -89,8 +95,6 @@ class _Joint:
             self._doublets.clear()
         else:
             self.over = True
-        if self.over and self.response is not None and self.response.uncertainty > _USABLE:
-            self.response = None
 
 
 class LoopMeasurement:
@@ -213,7 +217,7 @@ class LoopMeasurement:
         arm = self._arm
         known = per_joint('armature', arm.design.settings.armature, arm.model.joint_names)
         self.result = MeasuredLoop.of(
-            [each.response for each in self._joints],
+            [each.result for each in self._joints],
             np.array([each.seen for each in self._joints]),
             arm.loaded_dynamics().mass_matrix(self._q), known,
             np.array([each.amplitude for each in self._joints]), float(arm.memory.share.usual),

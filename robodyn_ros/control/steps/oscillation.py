@@ -30,9 +30,10 @@ _LOWER = 0.25       # of the natural frequency, at each alarm
 _MEAN = 0.1        # s, time constant of motion that is no oscillation
 _SHORTEST = 2e-3   # s of a half wave: shorter ones are noise
 _PERIODS = 2.5     # of the states, that a half wave lasts at least
-_FAST, _LONGEST = 0.05, 0.13  # s of a half wave that alternates quickly, and of the longest one
+# s of a half wave that no hand makes so small, of one that alternates quickly, of the longest one
+_FASTEST, _FAST, _LONGEST = 0.05, 0.09, 0.13
 _REGULAR = 0.34    # of a half wave, by which the next may differ; or by one period of the states
-_CAUSED = 0.1      # of the torque for this motion of the lightest inertia, that alternates with it
+_CAUSED = 0.35      # of the torque for this motion of the lightest inertia, that alternates with it
 _GROWTH = 1.15     # from one half wave to the next,
 _GROWN = 2.0       # so many times, then once more,
 _HUGE = 0.1        # of the velocity limit; once more for slow half waves, and for smaller ones
@@ -42,7 +43,7 @@ _REMAINS = 1.2     # or by this, and are larger
 _LARGE = 0.05      # than this part of the velocity limit
 _BREAK = 2.0       # of them are forgotten for another one in between
 _SMOOTH = 0.3      # weight of a half wave in the mean of them
-_SMALL = 0.01      # of the velocity limit, below which no half wave counts
+_SMALL, _SMALLEST = 0.01, 0.004  # of the velocity limit that half waves exceed; fastest
 _TURN = 0.3        # of its peak, beyond which a half wave of the other side begins
 _RECENT = 1.0      # s after an alarm, for which what was learned before may be wrong
 _WAIT = 3.0        # half waves after an alarm, before the next lowers the feedback further
@@ -112,8 +113,10 @@ def update(m, error, torque, speeds, inertia, now, interval):
     """
     Return the memory after a state.
 
-    All joints that take part in an oscillation are lowered together: in a mode of the arm it is
-    not always the joint with the unstable loop that moves most.
+    All joints that take part in an oscillation are lowered together, to the feedback of the joint
+    with the alarm: in a mode of the arm it is not always the joint with the unstable loop that
+    moves most. None is lowered below that for the oscillation of another, since an arm without
+    feedback falls.
 
     Parameters
     ----------
@@ -138,12 +141,17 @@ def update(m, error, torque, speeds, inertia, now, interval):
            for each in zip(*(getattr(m, name) for name in _ROWS))]
     rows = [_half_wave(x, dt, interval, *each)
             for x, *each in zip(old, error, torque, speeds, inertia)]
-    period = reduce(maximum, [when(x.alarm, x.half, 0.0) for x in rows])
+    acts = [both(x.alarm, above(x.waited, _WAIT * x.half)) for x in rows]
+    period = reduce(maximum, [when(each, x.half, 0.0) for each, x in zip(acts, rows)])
+    lower = [maximum(_LOWER * x.factor, LEAST) for x in rows]
+    together = reduce(maximum, [when(each, f, 0.0) for each, f in zip(acts, lower)])
     fails = []
-    for x in rows:
-        lowers = all_of([above(period, 0.0), x.takes_part, above(x.waited, _WAIT * period)])
-        fails.append(both(lowers, no(above(x.factor, LEAST))))
-        x.factor = when(lowers, maximum(_LOWER * x.factor, LEAST), x.factor)
+    for x, own, factor in zip(rows, acts, lower):
+        fails.append(both(own, no(above(x.factor, LEAST))))
+        factor = when(own, factor, minimum(x.factor, together))
+        lowers = either(own, all_of([above(period, 0.0), x.takes_part, below(factor, x.factor),
+                                     above(x.waited, _WAIT * period)]))
+        x.factor = when(lowers, factor, x.factor)
         x.frequency = when(lowers, math.pi / positive(period), x.frequency)
         x.grown, x.count, x.waited = (when(lowers, 0.0, each)
                                       for each in (x.grown, x.count, x.waited))
@@ -167,7 +175,8 @@ def _half_wave(x, dt, interval, error, torque, speed, inertia):
                       _CAUSED * math.pi * inertia * peak)
     lasts = both(above(elapsed, maximum(_SHORTEST, _PERIODS * maximum(interval, dt))),
                  below(elapsed, _LONGEST))
-    counts = all_of([lasts, caused, above(peak, _SMALL * speed)])
+    small = speed * when(below(maximum(elapsed, x.half), _FASTEST), _SMALLEST, _SMALL)
+    counts = all_of([lasts, caused, above(peak, small)])
     regular = at_least(_REGULAR * x.half, absolute(elapsed - x.half))
     grows = both(counts, above(peak, _GROWTH * x.last))
     series = all_of([counts, quick, regular])
@@ -192,7 +201,7 @@ def _half_wave(x, dt, interval, error, torque, speed, inertia):
         count=when(turns, when(series, x.count + 1.0, maximum(x.count - _BREAK, 0.0)), x.count),
         level=when(turns, level, x.level), base=when(turns, base, x.base),
         waited=x.waited + dt, factor=x.factor, frequency=x.frequency, alarm=alarm,
-        takes_part=either(alarm, both(caused, above(maximum(peak, x.last), _SMALL * speed))))
+        takes_part=either(alarm, both(caused, above(maximum(peak, x.last), small))))
 
 
 def least(factor):

@@ -111,7 +111,8 @@ def built_in_law(functions, body, flags, follows, now, dt, q, qd, wrench_torque,
                             replace(p.gains, stiffness=m.springs.value))
     gains, task = oscillation.softened(gains, replace(
         p.task, stiffness=m.task_springs.value), [
-            minimum(f, 1.0 - soft) for f, soft in zip(m.oscillation.factor, p.probe.softness)])
+            minimum(minimum(f, 1.0 - soft) / (1.0 - lowered), 1.0) for f, soft, lowered in zip(
+                m.oscillation.factor, p.probe.softness, p.probe.lowered)])
     gains = when(passive, passive_stop.gains(gains), gains)
     # without the estimated payload, whose inertia may be too large
     gains, task, light = light_joints.reduced(

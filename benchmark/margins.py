@@ -4,7 +4,8 @@ Margins of the default settings: delays that no stamp shows, elastic joints, bus
 Each row is a hold, in which the loop is measured, and a motion of 0.2 rad per joint, in one
 process and the same at every call. It is calm if no joint exceeds 121 % of its velocity limit
 before a fault and 130 % from 0.3 s after one on; whether it is at rest at the end, below 5 %, is
-counted beside. Elastic joints are rotor, spring and link; the speed is that of the rotor.
+counted beside. Elastic joints are rotor, spring and link; the speed is that of the rotor. In rows
+of the guard it takes over an arm at 30 % of its velocity limits; `after` is from 0.3 s on.
 
     python benchmark/margins.py [--quick] [--unmeasured] [--save FILE]
 """
@@ -46,6 +47,7 @@ _BEFORE, _AFTER, _SETTLED, _REST = 1.21, 1.3, 0.3, 0.05
 _STEP, _DAMPING = 1e-3, 1.0  # s; N m s/rad of the springs
 # s: pause before the motion, longest wait for the measurement of the loop, and time from then on
 _MOTION, _MEASURED, _RUN = 0.7, 8.0, 2.3
+_TAKEN_OVER, _GUARDED = 0.3, 3.0  # of the velocity limits; s
 
 
 @dataclass(frozen=True)
@@ -89,11 +91,13 @@ class Rigid:
         self._plant.step(torque)
         return self._plant.q.copy(), self._plant.qd.copy(), self._plant.qd
 
+    def move(self, qd):
+        """Give the arm velocities."""
+        self._plant.qd[:] = qd
 
-class Elastic:
+
+class Elastic(Rigid):
     """An arm with rotors on springs; the encoders are on the motors, or on the links."""
-
-    step = _STEP
 
     def __init__(self, dynamics, q, stiffness, rotors, side):
         self._plant = Plant(dynamics.model, _STEP, dynamics, armature=rotors, stiffness=stiffness,
@@ -161,6 +165,35 @@ def run(model, dynamics, arm, rate, delay=0.0, gap=0.0, seed=0, measured=True):
     return before, after, end, moved, control.fault
 
 
+def take_over(model, dynamics, arm, rate, delay=0.0, gap=0.0):
+    """Return speeds 0.3 s after a guard takes over, later, at the end; True; no fault."""
+    from robodyn_ros.nodes.guard.parameters import GuardSettings
+    from robodyn_ros.nodes.guard.torque import GuardTorque
+    guard, rng = GuardTorque(dynamics, GuardSettings()), np.random.default_rng(0)
+    limit = np.array(model.velocity_limit)
+    arm.advance(dynamics.gravity(start(model)))
+    arm.move(_TAKEN_OVER * limit * rng.choice([-1.0, 1.0], model.nv))
+    history = deque(maxlen=round(delay / arm.step) + 1)
+    q, qd, _ = arm.advance(dynamics.gravity(start(model)))
+    history.extend([(q, qd)] * history.maxlen)
+    guard.start(0.0, q, qd, dynamics.gravity(q))
+    torque, now, busy, before, after, end = guard.last.copy(), 0.0, 0.0, 0.0, 0.0, 0.0
+    while now < _GUARDED and end < 100.0:
+        if now >= busy:
+            torque = guard.update(now, *history[0]).copy()
+            busy = now + (rng.uniform(0.5, 1.0) * gap if rng.random() < 0.1 else 0.0)
+        for _ in range(max(1, round(1.0 / rate / arm.step))):
+            *measured, speeds = arm.advance(torque)
+            history.append(measured)
+        now += 1.0 / rate
+        end = float((np.abs(speeds) / limit).max())
+        if now < _SETTLED:
+            before = max(before, end)
+        else:
+            after = max(after, end)
+    return before, after, end, True, ''
+
+
 def start(model):
     """Return the position at which a row begins."""
     lower, upper = np.maximum(model.lower, -1.0), np.minimum(model.upper, 1.0)
@@ -188,16 +221,25 @@ def rows(name, model, quick=False, measured=True):
         return Row(kind, name, rate, delay, amount, side,
                    *run(model, dynamics, arm, rate, delay, measured=measured, **more))
 
+    def guard(arm, rate, delay=0.0, gap=0.0, amount=0.0, side=''):
+        return Row('guard', name, rate, delay, amount or gap, side,
+                   *take_over(model, dynamics, arm, rate, delay, gap))
+
     for rate in RATES[2:] if quick else RATES:
         for delay in DELAYS[::3] if quick else DELAYS:
             yield row('delay', Rigid(model, q), rate, delay)
         for gap in GAPS[2:] if quick else GAPS:
             yield row('busy', Rigid(model, q), rate, 0.0, gap, gap=gap)
+            yield guard(Rigid(model, q), rate, 0.0, gap)
+        for delay in DELAYS[::3] if quick else DELAYS:
+            yield guard(Rigid(model, q), rate, delay)
     for stiffness in () if name not in ROTORS else STIFFNESS[:1] if quick else STIFFNESS:
         for rate, delay in LOOPS:
             for side in ('motor', 'link'):
                 yield row('elastic', Elastic(dynamics, q, stiffness, ROTORS[name], side), rate,
                           delay, stiffness, side)
+                arm = Elastic(dynamics, q, stiffness, ROTORS[name], side)
+                yield guard(arm, rate, delay, 0.0, stiffness, side)
 
 
 def main(args=None) -> int:
@@ -215,10 +257,11 @@ def main(args=None) -> int:
             found.append(each)
             print(f'{each.kind:8} {name:9} {each.rate:4} {1e3 * each.delay:4.0f} '
                   f'{each.amount:8g}      {each.side:6} {100 * each.before:6.0f} '
-                  f'{100 * each.after if each.fault else 0:8.0f} {100 * each.end:6.0f} '
+                  f'{100 * each.after if each.fault or each.kind == "guard" else 0:8.0f} '
+                  f'{100 * each.end:6.0f} '
                   f'{"" if each.moved else "no motion "}{"" if each.calm else "! "}'
                   f'{each.fault[:60]}', flush=True)
-    for kind in ('delay', 'busy', 'elastic'):
+    for kind in ('delay', 'busy', 'elastic', 'guard'):
         some = [each for each in found if each.kind == kind]
         print(f'{kind}: {sum(each.calm for each in some)} of {len(some)} calm, '
               f'{sum(each.rests for each in some)} at rest at the end, '

@@ -73,6 +73,23 @@ def test_an_encoder_on_the_link_shows_what_the_rotor_does():
     assert calm(arm, 1000, 0.0, model, dynamics)
 
 
+@pytest.mark.parametrize('delay', [0.0, 0.02, 0.04])
+def test_a_guard_does_not_swing_an_arm_whose_states_are_late(delay):
+    pytest.importorskip('rclpy', reason='the parameters of the guard need ROS 2')
+    before, after, end, *_ = margins.take_over(
+        MODEL, DYNAMICS, margins.Rigid(MODEL, margins.start(MODEL)), 1000, delay)
+    assert before < 0.6 and after < 0.5 and end < 0.02
+
+
+@pytest.mark.parametrize('stiffness, delay', [(20000.0, 0.004), (2000.0, 0.008)])
+def test_a_guard_does_not_swing_elastic_joints(stiffness, delay):
+    pytest.importorskip('rclpy', reason='the parameters of the guard need ROS 2')
+    arm = margins.Elastic(DYNAMICS, margins.start(MODEL), stiffness, margins.ROTORS['robodyn7'],
+                          'motor')
+    before, after, *_ = margins.take_over(MODEL, DYNAMICS, arm, 1000, delay)
+    assert before < 1.0 and after < 0.6
+
+
 def test_the_map_shows_a_loop_that_swings(monkeypatch):
     """Protects from a map that cannot fail: a prompt loop is stated, and is 40 ms late."""
     monkeypatch.setattr(margins, 'Settings', lambda: Settings(loop_delay=0.0))

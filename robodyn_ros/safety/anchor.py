@@ -25,13 +25,15 @@ class Anchor:
     ----------
     q : (nv,) array
         Position of the anchor, in rad or m.
+    error : (nv,) array
+        Where the arm would come to rest by damping alone, less that.
 
     """
 
     def __init__(self, lower: np.ndarray, upper: np.ndarray):
         self._lower, self._upper = lower, upper
         self.q = np.zeros(lower.size)
-        self._error, self._pull = np.zeros((2, lower.size))
+        self.error, self._pull = np.zeros((2, lower.size))
 
     def reset(self, q: np.ndarray, qd: np.ndarray, damping: float) -> None:
         """Set the anchor where an arm in this state comes to rest by damping alone."""
@@ -51,14 +53,14 @@ class Anchor:
             The two poles, 1/s.
 
         """
-        np.divide(qd, damping, out=self._error)
-        self._error += q
-        self._error -= self.q
-        return np.multiply(self._error, -damping * rate, out=self._pull)
+        np.divide(qd, damping, out=self.error)
+        self.error += q
+        self.error -= self.q
+        return np.multiply(self.error, -damping * rate, out=self._pull)
 
     def slip(self, part: np.ndarray) -> None:
         """Move the anchor so that only this part, (nv,) in 0..1, of the last pull remains."""
-        self.q += (1.0 - part) * self._error
+        self.q += (1.0 - part) * self.error
         self._clip()
 
     def _clip(self) -> None:

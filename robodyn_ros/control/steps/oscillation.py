@@ -31,9 +31,9 @@ _MEAN = 0.1        # s, time constant of motion that is no oscillation
 _SHORTEST = 2e-3   # s of a half wave: shorter ones are noise
 _PERIODS = 2.5     # of the states, that a half wave lasts at least
 # s of a half wave that no hand makes so small, of one that alternates quickly, of the longest one
-_FASTEST, _FAST, _LONGEST = 0.05, 0.09, 0.13
+_FASTEST, _FAST, _LONGEST = 0.065, 0.09, 0.13
 _REGULAR = 0.34    # of a half wave, by which the next may differ; or by one period of the states
-_CAUSED = 0.35      # of the torque for this motion of the lightest inertia, that alternates with it
+_CAUSED = 0.1      # of the torque for this motion of the lightest inertia, that alternates with it
 _GROWTH = 1.15     # from one half wave to the next,
 _GROWN = 2.0       # so many times, then once more,
 _HUGE = 0.1        # of the velocity limit; once more for slow half waves, and for smaller ones
@@ -41,6 +41,7 @@ _MANY = 6.0        # fast half waves in a row, that together
 _TWICE = 2.0       # have grown by this,
 _REMAINS = 1.2     # or by this, and are larger
 _LARGE = 0.05      # than this part of the velocity limit
+_LASTING, _LOUD = 20.0, 0.2  # or so many do not end, above this part of the limit
 _BREAK = 2.0       # of them are forgotten for another one in between
 _SMOOTH = 0.3      # weight of a half wave in the mean of them
 _SMALL, _SMALLEST = 0.01, 0.004  # of the velocity limit that half waves exceed; fastest
@@ -176,7 +177,8 @@ def _half_wave(x, dt, interval, error, torque, speed, inertia):
     lasts = both(above(elapsed, maximum(_SHORTEST, _PERIODS * maximum(interval, dt))),
                  below(elapsed, _LONGEST))
     small = speed * when(below(maximum(elapsed, x.half), _FASTEST), _SMALLEST, _SMALL)
-    counts = all_of([lasts, caused, above(peak, small)])
+    # a loud one of a resonance needs little torque
+    counts = all_of([lasts, either(caused, above(peak, _LOUD * speed)), above(peak, small)])
     regular = at_least(_REGULAR * x.half, absolute(elapsed - x.half))
     grows = both(counts, above(peak, _GROWTH * x.last))
     series = all_of([counts, quick, regular])
@@ -186,8 +188,9 @@ def _half_wave(x, dt, interval, error, torque, speed, inertia):
     grown = all_of([grows, at_least(x.grown, needed),
                     at_least((1.0 + _REGULAR) * x.half, elapsed)])
     enough = minimum(_TWICE * base, maximum(_LARGE * speed, _REMAINS * base))
-    alarm = either(grown, all_of([
-        turns, series, at_least(x.count, _MANY - 1.0), above(level, enough)]))
+    lasting = both(at_least(x.count, _LASTING), above(level, _LOUD * speed))
+    alarm = either(grown, all_of([turns, series, either(lasting, both(
+        at_least(x.count, _MANY - 1.0), above(level, enough)))]))
     begins = either(turns, no(flag(absolute(x.side))))
     return SimpleNamespace(
         mean=mean, torque=usual,

@@ -4,9 +4,10 @@ Passive stop: the reaction to a fault of the feedback itself.
 An arm whose loop is unstable must not be stopped by this loop. The torque is the gravity torque of
 the measured position, and a damping. - d M(q) qd lets all velocities decay at the rate d, without
 coupling, and with T from torque to velocity for d T below pi / 2. If a joint has oscillated, each
-joint has d times its lightest inertia instead, which an elastic joint bears, too: slow sagging is
-better than shaking. When the arm has been slow for a while, a soft spring that grows keeps it
-where it is.
+joint has d times its lightest inertia instead, which an elastic joint bears, too, and M(q) only
+below the frequencies of resonances: slow sagging is better than shaking, but without it a late
+gravity torque drives an arm away from an equilibrium that is unstable. When the arm has been slow
+for a while, a soft spring that grows keeps it where it is.
 """
 
 from __future__ import annotations
@@ -15,16 +16,17 @@ from dataclasses import replace
 
 from robodyn_ros.control.blocks import block, joints, scalar
 from robodyn_ros.control.steps.vectors import (
-    clipped, difference, product, scaled, smooth_step, zeros)
+    added, clipped, difference, product, scaled, smooth_step, zeros)
 from robodyn_ros.dynamics.jit.flags import above, any_of, at_least, no, when
 from robodyn_ros.dynamics.jit.flow import choose
-from robodyn_ros.dynamics.jit.trace import absolute
+from robodyn_ros.dynamics.jit.trace import absolute, minimum
 
 DELAY = 0.2      # s, in place of the delay of the torques, for brakes in front of position limits
 _SLOW = 0.15     # of the velocity limit, below which a joint is slow
 _WAIT = 0.3      # s for which it must be slow before the spring begins
 _GROWTH = 0.5    # s in which the spring grows
 _DECAY, _SOFT_DECAY = 10.0, 5.0  # 1/s; if a joint has oscillated
+_FILTER = 15.0   # rad/s, corner of the velocities below resonances (second order)
 _RATE, _SOFT_RATE = 3.0, 0.3  # 1/s, spring over damping; if a joint has oscillated
 _SPRING = 0.05   # of the effort limit, largest torque of the spring
 
@@ -33,13 +35,23 @@ _SPRING = 0.05   # of the effort limit, largest torque of the spring
 class Memory:
     slow: float = scalar('s', 'Time for which the arm has been slow.')
     q: list = joints('rad', 'Position of the spring.')
+    once: list = joints('rad/s', 'Velocity, filtered once,')
+    twice: list = joints('rad/s', 'and twice.')
+
+
+def started(q, qd):
+    """Return the memory at the begin of a passive stop."""
+    return Memory(0.0, q, qd, qd)
 
 
 def update(m, q, qd, speeds, dt):
     """Return the memory after `dt` seconds."""
     fast = any_of([above(absolute(v), _SLOW * most) for v, most in zip(qd, speeds)])
     slow = when(fast, 0.0, m.slow + dt)
-    return Memory(slow, when(at_least(slow, _WAIT), m.q, q))
+    part = minimum(_FILTER * dt, 1.0)
+    once = [old + part * (new - old) for old, new in zip(m.once, qd)]
+    return Memory(slow, when(at_least(slow, _WAIT), m.q, q), once,
+                  [old + part * (new - old) for old, new in zip(m.twice, once)])
 
 
 def torque(body, m, q, qd, gains_, limit, lowered):
@@ -53,7 +65,10 @@ def torque(body, m, q, qd, gains_, limit, lowered):
                 for each in (away, qd)]
 
     def alone():
-        return [scaled(_SOFT_DECAY, product(gains_.lightest_inertia, each)) for each in (away, qd)]
+        held, slowed = (scaled(_SOFT_DECAY, product(gains_.lightest_inertia, each))
+                        for each in (away, qd))
+        return held, added(slowed, scaled(_SOFT_DECAY, body.part(
+            'inertial', q, gains_.armature, m.twice)))
 
     held, slowed = choose(lowered, [together, alone])
     return difference(clipped(held, [-each for each in most], most), slowed)

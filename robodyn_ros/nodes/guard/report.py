@@ -49,7 +49,8 @@ class GuardReport:
         loads = self._torque.loads
         self._publisher.publish(diagnostic_array(
             node.get_clock().now().to_msg(), f'{node.get_fully_qualified_name()}: guard',
-            self._robot, level, f'{guard.state.value}: {guard.reason}', {
+            self._robot, level, f'{guard.state.value}: {guard.reason}' + (
+                ', passive stop: it has swung the arm' if self._torque.swings else ''), {
                 'controller': self._controller,
                 'heartbeat age (ms)': f'{1e3 * guard.silence:.0f}',
                 'state age (ms)': f'{1e3 * states.age:.0f}',

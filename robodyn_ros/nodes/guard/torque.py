@@ -4,6 +4,7 @@ Torque of a guard: gravity torque, damping until the arm rests, and a hold there
 The damping is `- damping M(q) qd`: all joints decelerate at the same rate, without coupling,
 whatever the masses. Under damping alone, errors of the model would let the arm sink at a constant
 speed; therefore an `Anchor` holds it where it comes to rest, with a fraction of the effort limits.
+If the arm swings because of that, a passive stop follows.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from robodyn_ros.exceptions import ModelError
 from robodyn_ros.model import Payload
 from robodyn_ros.model.per_joint import not_negative
 from robodyn_ros.nodes.guard.parameters import GuardSettings
+from robodyn_ros.nodes.guard.passive import GuardPassiveStop
 from robodyn_ros.safety import (
     Anchor, brake_at_limits, check_not_raised, checked_bounds, TorqueLimiter)
 from robodyn_ros.safety.limits import effort_and_rate, TorqueLimits
@@ -64,6 +66,7 @@ class GuardTorque:
         # position limits; for a joint beyond its limit, walls that follow it inwards
         self._walls = np.array([dynamics.model.lower, dynamics.model.upper], dtype=float)
         self._anchor = Anchor(*self._walls)
+        self._passive = GuardPassiveStop(dynamics, self._torque_of)
         (self._q, self._zero, self._qdd, self._brake, self._gravity, self._hold,
          self._torque) = np.zeros((7, nv))
         self._last_time = 0.0
@@ -74,6 +77,11 @@ class GuardTorque:
     def usable(self) -> np.ndarray:
         """Return the effort limits times margin, (nv,), in N m or N."""
         return self._usable
+
+    @property
+    def swings(self) -> bool:
+        """Return whether the arm has swung because of the torques: a passive stop follows."""
+        return self._passive.active
 
     @property
     def last(self) -> np.ndarray:
@@ -102,6 +110,7 @@ class GuardTorque:
         self._walls[:] = np.minimum(self._model.lower, q), np.maximum(self._model.upper, q)
         self._anchor.reset(q, qd, self._damping)
         self._hold.fill(0.0)
+        self._passive.start(now, q, qd)
         self._supervisor.reset(self._gravity_scale * self._dynamics.gravity(q) if torque is None
                                else torque)
 
@@ -111,6 +120,11 @@ class GuardTorque:
         self._move_walls(q)
         self._dynamics.gravity(q, out=self._gravity)
         self._update_hold(q, qd)
+        self._passive.watch(now, q, qd, self._anchor.error * self._damping, self.last)
+        if self.swings:
+            self._hold.fill(0.0)
+            self._passive.torque(q, qd, self._walls, self._usable, self._torque)
+            return self._supervised(now)
         lower, upper = self._walls
         brake_at_limits(q, qd, lower, upper, _BRAKE, _REACH, out=self._brake)
         np.multiply(qd, -self._damping, out=self._qdd)
@@ -150,6 +164,11 @@ class GuardTorque:
         self._dynamics.inverse_dynamics(self._q, self._zero, qdd, out=out)
         out -= self._gravity
         out += self.armature * qdd
+
+    def _torque_of(self, qdd: np.ndarray) -> np.ndarray:
+        result = np.empty_like(qdd)
+        self._accelerate(qdd, result)
+        return result
 
     def set_payload(self, payload: Payload) -> None:
         """Set a payload; raise `ModelError` if its gravity torque exceeds the effort limits."""

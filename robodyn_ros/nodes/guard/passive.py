@@ -1,0 +1,117 @@
+"""
+Passive stop of a guard whose torques swing the arm.
+
+States that are late, whatever their stamps say, and elastic joints make any feedback swing an arm,
+that of a guard, too. It is watched like that of a controller, see `control.steps.oscillation`;
+what answers an oscillation is the passive stop of a controller, see `control.steps.passive_stop`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+
+import numpy as np
+
+from robodyn_ros.control.blocks import size, unpack
+from robodyn_ros.control.gain_design import lightest_inertia
+from robodyn_ros.control.pose.pose_motion import joint_bounds
+from robodyn_ros.control.steps import oscillation, passive_stop
+from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.safety import brake_at_limits
+
+_FASTER, _SLOW = 1.25, 0.1  # times its speed at first, or this part of the limit: it is driven
+_QUICK = 0.1                # s of a half wave of an oscillation
+_BRAKE, _REACH = 5.0, 0.8   # 1/s, s: brake in front of position limits
+_USUAL = 0.1                # weight of an interval in the usual one
+
+
+class GuardPassiveStop:
+    """
+    Watches the torques of a guard, and replaces them where they swing the arm.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+        Dynamics of the arm.
+    accelerate : callable
+        Of accelerations, (nv,): the torque for them in the present pose, without gravity torque.
+
+    Attributes
+    ----------
+    active : bool
+        Whether the arm has been swung since `start`.
+
+    """
+
+    def __init__(self, dynamics: Dynamics, accelerate: Callable[[np.ndarray], np.ndarray]):
+        nv = dynamics.nv
+        self._inertia = lightest_inertia(dynamics, np.zeros(nv))
+        self._gains = SimpleNamespace(lightest_inertia=self._inertia.tolist(), armature=None)
+        self._body = SimpleNamespace(part=lambda _what, _q, _armature, qdd: accelerate(
+            np.array(qdd)).tolist())
+        self._speeds = joint_bounds(dynamics.model)[2].tolist()
+        joints = {'joints': nv}
+        zero = unpack(oscillation.Memory, [0.0] * size(oscillation.Memory, joints), joints)
+        self._nothing = oscillation.restarted(zero, 1.0)
+        self.start(0.0, np.zeros(nv), np.zeros(nv))
+
+    def start(self, now: float, q: np.ndarray, qd: np.ndarray) -> None:
+        """Begin to watch."""
+        self.active, self._interval, self._now = False, 0.0, now
+        self._oscillation = self._nothing
+        self._rest = passive_stop.started(q.tolist(), qd.tolist())
+        self._fastest = max(_FASTER * float(np.max(np.abs(qd) / self._speeds)), _SLOW)
+
+    def watch(self, now: float, q: np.ndarray, qd: np.ndarray, error: np.ndarray,
+              torque: np.ndarray) -> None:
+        """
+        Take note of a state.
+
+        Parameters
+        ----------
+        now : float
+            Time in s.
+        q, qd, error : (nv,)
+            State, and velocity less that with which the arm would come to rest undisturbed.
+        torque : (nv,)
+            Torque that was sent last.
+
+        """
+        passed, self._now = now - self._now, now
+        self._rest = passive_stop.update(self._rest, q.tolist(), qd.tolist(), self._speeds, passed)
+        if self.active:
+            return
+        self._interval += _USUAL * (passed - self._interval)
+        self._oscillation = oscillation.update(
+            self._oscillation, error.tolist(), torque.tolist(), self._speeds,
+            self._gains.lightest_inertia, now, self._interval)
+        m = self._oscillation
+        # faster than at first, and to and fro: a push is not
+        swings = any(abs(v) > self._fastest * most and last > _SLOW * most and half < _QUICK
+                     for v, most, last, half in zip(qd, self._speeds, m.last, m.half))
+        if swings or oscillation.lowered(m):
+            self.active = True
+            # the spring begins when the arm is slow from now on
+            self._rest = passive_stop.started(q.tolist(), qd.tolist())
+
+    def torque(self, q: np.ndarray, qd: np.ndarray, walls: np.ndarray, usable: np.ndarray,
+               out: np.ndarray) -> None:
+        """
+        Write the torque of the passive stop, without gravity torque, to `out`.
+
+        Parameters
+        ----------
+        q, qd : (nv,)
+            State.
+        walls : (2, nv)
+            Lower and upper position limits.
+        usable : (nv,)
+            Effort limits.
+        out : (nv,)
+            Torque in N m or N.
+
+        """
+        out[:] = passive_stop.torque(self._body, self._rest, q.tolist(), qd.tolist(), self._gains,
+                                     usable.tolist(), 1.0)
+        out += self._inertia * brake_at_limits(q, qd, walls[0], walls[1], _BRAKE, _REACH)

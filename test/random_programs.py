@@ -7,12 +7,12 @@ is 0), so a trace takes notes of what folded, and later runs on floats take the 
 """
 from random import Random
 
+from robodyn_ros.dynamics.algorithms import is_zero
 from robodyn_ros.dynamics.jit.flags import (
     above, all_of, any_of, at_least, both, either, equal, finite, flag, no)
 from robodyn_ros.dynamics.jit.flow import (
     call, choose, FunctionTable, iterate, last_not_after, lookup, row_count, Table)
 from robodyn_ros.dynamics.jit.function import Function
-from robodyn_ros.dynamics.algorithms import is_zero
 from robodyn_ros.dynamics.jit.lists import Lists
 from robodyn_ros.dynamics.jit.trace import (
     absolute, floor, maximum, minimum, nearest, of_kind, select, sincos, sqrt)

@@ -4,12 +4,13 @@ from dataclasses import fields, is_dataclass
 from types import SimpleNamespace
 
 import numpy as np
-from robodyn_ros.control import blocks, Loads
+from robodyn_ros.control import Loads
 from robodyn_ros.control.compiled import CompiledCycle
 from robodyn_ros.control.gain_schedule import ScheduledGains
 from robodyn_ros.control.settings import GainSchedule
 from robodyn_ros.control.steps.body import Body
 from robodyn_ros.control.steps.gains import Program as Gains
+from robodyn_ros.dynamics.jit import blocks
 from robodyn_ros.dynamics.jit.ieee import Ieee
 from robodyn_ros.dynamics.jit.nested import flatten
 

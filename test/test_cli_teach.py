@@ -18,8 +18,8 @@ from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from geometry_msgs.msg import WrenchStamped  # noqa: E402
 from robodyn_ros.cli.domain import free_domain  # noqa: E402
 from robodyn_ros.cli.main import INTERRUPTED, main, USER_MISTAKE  # noqa: E402
-from robodyn_ros.nodes import qos  # noqa: E402
 from robodyn_ros.cli.replay.execution import _Gripper  # noqa: E402
+from robodyn_ros.nodes import qos  # noqa: E402
 from robodyn_ros.teaching import Demonstration, TimedPath  # noqa: E402
 from ros_process import NodeProcess, Probe  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402

@@ -8,8 +8,8 @@ import pytest
 from design import gains_with, settings_of
 from random_trees import Mixture, random_tree
 from robodyn_ros.control import ArmController, ControlLaw, Term, with_slots
-from robodyn_ros.control.settings import AdaptiveSettings
 from robodyn_ros.control.laws.symmetric import clipped
+from robodyn_ros.control.settings import AdaptiveSettings
 from robodyn_ros.control.steps import learning
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ModelError, ParameterError

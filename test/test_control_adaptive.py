@@ -5,8 +5,8 @@ from design import change_settings, settings_of
 import numpy as np
 import pytest
 from robodyn_ros.control import ArmController, Term, with_slots
-from robodyn_ros.control.settings import AdaptiveSettings
 from robodyn_ros.control.laws.table import TRACKING
+from robodyn_ros.control.settings import AdaptiveSettings
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ModelError
 from robodyn_ros.model import Payload

@@ -5,8 +5,8 @@ from lying_arm import LyingArm
 import numpy as np
 import pytest
 from robodyn_ros.control import Mode, Term
-from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.control.laws.rates import fastest
+from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.control.steps import feedback_share, stable_gains
 from robodyn_ros.dynamics import Dynamics
 from design import change_settings, gains_with, settings_of

@@ -4,8 +4,8 @@ from closed_loop import arm, BENT, Loop, MODEL, STRETCHED
 import numpy as np
 import pytest
 from robodyn_ros.control import controller, make_gains, Mode, Term
-from robodyn_ros.control.settings import CollisionSettings
 from robodyn_ros.control.compiled import CompiledCycle
+from robodyn_ros.control.settings import CollisionSettings
 from robodyn_ros.control.steps import collision, observer
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.jit.function import Function

@@ -16,7 +16,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from robodyn_ros.control import blocks, with_slots
+from robodyn_ros.control import with_slots
 from robodyn_ros.control.compilation import Compilation
 from robodyn_ros.control.compiled import CompiledCycle, REQUIRED
 from robodyn_ros.control.memory import Memory
@@ -24,6 +24,7 @@ from robodyn_ros.control.program import Program
 from robodyn_ros.control.state import FROM_STATE, REQUESTS, State
 from robodyn_ros.control.steps import laws, modes, path
 from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.dynamics.jit import blocks
 from robodyn_ros.dynamics.jit import builtin, machine, program
 from robodyn_ros.dynamics.jit.function import Function
 from robodyn_ros.exceptions import ArgumentError, KernelError

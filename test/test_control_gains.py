@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from robodyn_ros.control import Gains, make_gains
-from robodyn_ros.control.gain_design import joint_inertia
 from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.dynamics.usual_inertia import joint_inertia
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
 

@@ -7,10 +7,10 @@ from design import settings_of
 import numpy as np
 import pytest
 from robodyn_ros.control import ArmController, with_slots
-from robodyn_ros.control.gain_design import missing_rotors
 from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.control.steps.light_joints import admissible_parts
 from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.dynamics.usual_inertia import missing_rotors
 from robodyn_ros.model import RobotModel
 
 ARMS = {'panda': {'tip': 'panda_link8'}, 'ur5_robot': {}, 'kinova': {}, 'xarm7': {},

@@ -6,12 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from robodyn_ros.control import ArmController, loop_measurement, Settings
-from robodyn_ros.control.gain_design import likely_rotors, make_gains
+from robodyn_ros.control.gain_design import make_gains
 from robodyn_ros.control.loop_margin import gain_margin, largest_frequency, phase_margin
 from robodyn_ros.control.loop_response import (
     certain, Doublet, fit, MeasuredLoop, moved_inertia, Response)
 from robodyn_ros.control.mode import Mode
 from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.dynamics.usual_inertia import likely_rotors
 from robodyn_ros.model import RobotModel
 from robodyn_ros.simulation import Plant
 from robodyn_ros.trajectory import TrajectoryPoint

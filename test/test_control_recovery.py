@@ -5,8 +5,8 @@ from design import settings_of
 import numpy as np
 import pytest
 from robodyn_ros.control import Mode, with_slots
-from robodyn_ros.control.settings import PositionLimits
 from robodyn_ros.control.laws.table import TRACKING
+from robodyn_ros.control.settings import PositionLimits
 from robodyn_ros.exceptions import ParameterError, StateError, TrajectoryError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.trajectory import TrajectoryPoint

@@ -7,10 +7,10 @@ from design import gains_with, settings_of
 import numpy as np
 import pytest
 from robodyn_ros.control import ArmController, Term
-from robodyn_ros.control.gain_design import likely_rotors
 from robodyn_ros.control.steps import disturbance
 from robodyn_ros.control.steps.gains import Program
 from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.dynamics.usual_inertia import likely_rotors
 from robodyn_ros.model import RobotModel
 from robodyn_ros.trajectory import TrajectoryPoint
 from steps import filled

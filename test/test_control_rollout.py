@@ -5,13 +5,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from robodyn_ros.control import ArmController, blocks, make_task_gains, Term
+from robodyn_ros.control import ArmController, make_task_gains, Term
 from robodyn_ros.control.law import arguments, tracking_terms
 from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.control.memory import Memory
 from robodyn_ros.control.rollout import RolloutCycle
 from robodyn_ros.control.settings import Constraints
 from robodyn_ros.control.steps import modes
+from robodyn_ros.dynamics.jit import blocks
 from robodyn_ros.exceptions import ArgumentError, ParameterError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.simulation import ClosedLoop, Plant, Spread

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from robodyn_ros.control.steps import vectors
+from robodyn_ros.dynamics.jit import vectors
 from steps import array, doubles
 
 NAN = math.nan

@@ -17,8 +17,8 @@ from guarded_arm import guard, Scene  # noqa: E402
 from lifecycle_msgs.msg import Transition  # noqa: E402
 from rcl_interfaces.srv import SetParameters  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
-from robodyn_ros.nodes.native.thread import check_platform  # noqa: E402
 from robodyn_ros.nodes.native.rcl import NativeLoopError  # noqa: E402
+from robodyn_ros.nodes.native.thread import check_platform  # noqa: E402
 from ros_process import NodeProcess, PATIENCE, Probe  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 

@@ -10,9 +10,9 @@ pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 import rclpy  # noqa: E402
 from rclpy.serialization import serialize_message  # noqa: E402
-from robodyn_ros.control import blocks  # noqa: E402
 from robodyn_ros.control.state import State  # noqa: E402
 from robodyn_ros.control.steps import permission  # noqa: E402
+from robodyn_ros.dynamics.jit import blocks  # noqa: E402
 from robodyn_ros.nodes.cdr import JointStateDecoder  # noqa: E402
 from robodyn_ros.nodes.conversions import in_seconds  # noqa: E402
 from robodyn_ros.nodes.native import code, rcl  # noqa: E402

@@ -3,8 +3,8 @@
 import math
 
 import pytest
-from robodyn_ros.exceptions import StateError
 from robodyn_ros.control.permission import CommandPermission
+from robodyn_ros.exceptions import StateError
 from robodyn_ros.safety import Guard, GuardState, Phase
 
 TIMEOUT, LOOK = 0.1, 0.02

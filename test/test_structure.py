@@ -29,7 +29,7 @@ ARROWS = {
     'teaching': PHYSICS | {'trajectory'},
     'gym': LIBRARY,
     'trajectory': FOUNDATION,
-    'safety': FOUNDATION,
+    'safety': PHYSICS,
     'view': PHYSICS | {'teaching', 'trajectory'},
     'nodes': LIBRARY | {'', 'view'},
     'client': {'control', 'exceptions', 'nodes', 'trajectory'},

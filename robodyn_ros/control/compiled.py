@@ -11,7 +11,6 @@ import weakref
 
 import numpy as np
 
-from robodyn_ros.control import blocks
 from robodyn_ros.control.adaptive.adaptation_step import PARAMETERS
 from robodyn_ros.control.bound_cycle import BoundCycle
 from robodyn_ros.control.compilation import Compilation
@@ -24,6 +23,7 @@ from robodyn_ros.control.steps import acceptance, laws, learning, loop_probe, pa
 from robodyn_ros.control.steps.body import PARTS
 from robodyn_ros.control.terms import Term
 from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.dynamics.jit import blocks
 from robodyn_ros.dynamics.jit.flow import FunctionTable, Table
 from robodyn_ros.dynamics.jit.function import Function
 from robodyn_ros.dynamics.jit.lists import Lists

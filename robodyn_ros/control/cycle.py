@@ -20,11 +20,11 @@ from robodyn_ros.control.steps.reference import locate, move
 from robodyn_ros.control.steps.requests import decide, judge, Requests, take_over
 from robodyn_ros.control.steps.torque import (
     brake, built_in_law, external_law_terms, fail, fallback, remember, shutdown_terms)
-from robodyn_ros.control.steps.vectors import added, difference
 from robodyn_ros.control.terms import compose, Term
 from robodyn_ros.dynamics.jit.flags import all_of, both, either, equal, flag, no, when
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import minimum
+from robodyn_ros.dynamics.jit.vectors import added, difference
 
 
 def cycle(robot, functions, table, state, m, p):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from robodyn_ros.control.gains import Gains, MIN_INERTIA
+from robodyn_ros.control.gains import Gains
 from robodyn_ros.control.loop_margin import largest_frequencies
 from robodyn_ros.control.loop_response import MeasuredLoop
 from robodyn_ros.control.settings import Settings
 from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.dynamics.usual_inertia import (
+    joint_inertia, lightest_inertia, likely_rotors, MIN_INERTIA)
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.per_joint import not_negative
@@ -21,11 +23,7 @@ GAIN_PARAMETERS = (
     'float_damping', 'float_friction', 'friction_scale', 'friction', 'gravity_scale',
     'limits.driver_compensates_gravity', 'adaptive.sliding', 'observer.bandwidth',
     'disturbance_observer', 'feedback_inertia')
-_POSES = 64            # configurations for the usual inertia
-_MAX_ACCELERATION = 1000.0  # rad/s^2 or m/s^2, beyond a geared motor
-_USUAL_ACCELERATION = 500.0  # rad/s^2 or m/s^2, of a fast geared motor
 _MOST_ROTORS = 3.0  # of the likely rotor, that a measurement may add
-_RISE = 0.005  # s to its velocity limit
 
 
 def make_gains(dynamics: Dynamics, settings: Settings | None = None,
@@ -118,77 +116,6 @@ def frequency_parts(kp: np.ndarray, kd: np.ndarray, loop: MeasuredLoop | None) -
     damped = 0.5 * kd * loop.excess / np.maximum(frequency, np.finfo(float).tiny)
     return np.minimum(largest_frequencies(damped, loop.delay) / np.maximum(
         frequency, np.finfo(float).tiny), 1.0)
-
-
-def joint_inertia(dynamics: Dynamics) -> np.ndarray:
-    """
-    Return the typical inertia of each joint alone, (nv,), in kg m^2 (kg).
-
-    The geometric mean of M_ii over poses within the position limits: stretched and folded poses
-    have equal influence.
-    """
-    poses = sampled_poses(dynamics.model, _POSES)
-    diagonals = np.array([np.diag(dynamics.mass_matrix(q)) for q in poses])
-    return np.exp(np.log(np.maximum(diagonals, np.finfo(float).tiny)).mean(axis=0))
-
-
-def lightest_inertia(dynamics: Dynamics, armature: np.ndarray) -> np.ndarray:
-    """
-    Return the least inertia that the loop of each joint may see, (nv,), in kg m^2 (kg).
-
-    That with all others free, 1 / (M^-1)_jj, in any pose, and not above the rotor it is built for:
-    that alone is left above the resonance of an elastic joint.
-    """
-    added = np.diag(np.maximum(armature, MIN_INERTIA))
-    lightest = np.min([1.0 / np.diag(np.linalg.inv(dynamics.mass_matrix(q) + added))
-                       for q in sampled_poses(dynamics.model, _POSES)], axis=0)
-    rotors = np.maximum(likely_rotors(dynamics.model), armature)
-    return np.minimum(lightest, np.where(rotors > 0.0, rotors, np.inf))
-
-
-def likely_rotors(model: RobotModel) -> np.ndarray:
-    """
-    Return the rotor inertia that each joint is built for, (nv,), in kg m^2 (kg).
-
-    A geared motor accelerates its own rotor at its effort limit by about 500 rad/s^2 or m/s^2, or
-    to its velocity limit in 5 ms. 0 without an effort limit.
-    """
-    effort = np.where(np.isfinite(model.effort_limit), model.effort_limit, 0.0)
-    return effort / np.maximum(_USUAL_ACCELERATION, np.asarray(model.velocity_limit) / _RISE)
-
-
-def missing_rotors(model: RobotModel, inertia: np.ndarray, armature: np.ndarray) -> str:
-    """
-    Return the joints with so little inertia that their rotors must be missing; '' if none.
-
-    Parameters
-    ----------
-    model : RobotModel
-        Model of the arm, with effort limits that show what its joints are built for.
-    inertia : (nv,)
-        Typical inertia of each joint, without rotors, in kg m^2 (kg).
-    armature : (nv,)
-        Inertia of the rotors; joints with one are not checked.
-
-    """
-    effort, units = np.array(model.effort_limit), model.effort_units
-    known = np.isfinite(effort) & (armature == 0.0)
-    acceleration = np.where(known, effort, 0.0) / np.maximum(inertia, MIN_INERTIA)
-    named = [f"'{model.joint_names[j]}' ({effort[j]:g} {units[j]} on {inertia[j]:.2g}, armature "
-             f'about {effort[j] / _USUAL_ACCELERATION:.2g})'
-             for j in np.flatnonzero(acceleration > _MAX_ACCELERATION)]
-    return named and (
-        f'the inertia of {", ".join(named)} is implausibly small: the effort limit '
-        f'would accelerate it by more than {_MAX_ACCELERATION:g} rad/s^2 or m/s^2. A geared rotor '
-        'is likely missing, and such joints are soft or shake: set the parameter armature, rotor '
-        'inertia times the square of the gear ratio, in kg m^2 or kg') or ''
-
-
-def sampled_poses(model: RobotModel, count: int) -> np.ndarray:
-    """Return joint positions drawn within the limits, (count, nv): the same at every call."""
-    lower = np.where(np.isfinite(model.lower), model.lower, -np.pi)
-    upper = np.where(np.isfinite(model.upper), model.upper, np.pi)
-    return np.random.default_rng(0).uniform(lower, upper, (count, model.nv))
 
 
 class _Values:

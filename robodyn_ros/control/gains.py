@@ -9,8 +9,6 @@ import numpy as np
 
 from robodyn_ros.exceptions import ParameterError
 
-MIN_INERTIA = 1e-6   # kg m^2 or kg: of a joint that moves no mass
-
 
 @dataclass(frozen=True)
 class Gains:

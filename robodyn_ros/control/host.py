@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.control import blocks
 from robodyn_ros.control.compiled import BLOCKS, CompiledCycle
 from robodyn_ros.control.state import REQUESTS
 from robodyn_ros.control.steps import laws
 from robodyn_ros.control.terms import Term
+from robodyn_ros.dynamics.jit import blocks
 from robodyn_ros.exceptions import ArgumentError, near_matches
 
 

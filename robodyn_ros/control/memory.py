@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from robodyn_ros.control.blocks import block, joints, numbers, part, scalar
 from robodyn_ros.control.steps import (
     acceptance, collision, disturbance, external_law, feedback_share, gravity_check, law_state,
-    learning, light_joints, limits, loads, loop_probe, mean_torque, modes, observer, oscillation,
-    passive_stop, predict, reflection, transition, walls, wrenches)
+    learning, light_joints, limits, loads, loop_probe, mean_torque, modes, observer, predict,
+    reflection, transition, walls, wrenches)
+from robodyn_ros.dynamics.jit.blocks import block, joints, numbers, part, scalar
+from robodyn_ros.safety import oscillation, passive_stop
 
 
 @block

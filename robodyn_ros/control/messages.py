@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from types import SimpleNamespace
 
-from robodyn_ros.control.steps import (
-    acceptance, modes, oscillation, plausibility, velocity_check)
+from robodyn_ros.control.steps import acceptance, modes, plausibility, velocity_check
 from robodyn_ros.control.terms import ABSURD_TORQUE
 from robodyn_ros.model import RobotModel
 from robodyn_ros.safety import MAX_PLAUSIBLE_VALUE
+from robodyn_ros.safety import oscillation
 
 _MISSES = ("joint '{joint}': {what} misses its reference by {value:.4g}, tolerance {bound:g}, "
            '{time:.3f} s after the ')

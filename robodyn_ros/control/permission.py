@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from robodyn_ros.control import blocks
 from robodyn_ros.control.steps import permission
+from robodyn_ros.dynamics.jit import blocks
 from robodyn_ros.dynamics.jit import machine
 from robodyn_ros.dynamics.jit.function import Function
 from robodyn_ros.dynamics.jit.nested import flatten

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.control import blocks
 from robodyn_ros.control.compiled import BLOCKS
 from robodyn_ros.control.controller import ArmController
 from robodyn_ros.control.cycle import cycle
@@ -25,6 +24,7 @@ from robodyn_ros.control.state import FROM_STATE, RECEIVED, REQUESTS, WAITING
 from robodyn_ros.control.steps import modes, path
 from robodyn_ros.control.trajectory_table import write_path
 from robodyn_ros.dynamics.coupled_rollout import StatefulFunction
+from robodyn_ros.dynamics.jit import blocks
 from robodyn_ros.dynamics.jit.arguments import as_argument
 from robodyn_ros.dynamics.jit.flags import either, equal, first_of, no
 from robodyn_ros.dynamics.jit.flow import Table

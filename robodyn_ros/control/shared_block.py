@@ -13,9 +13,9 @@ import hashlib
 
 import numpy as np
 
-from robodyn_ros.control import blocks
 from robodyn_ros.control.compiled import BLOCKS, CompiledCycle
 from robodyn_ros.control.steps.laws import NAMES
+from robodyn_ros.dynamics.jit import blocks
 from robodyn_ros.dynamics.jit.flow import Table
 
 MAGIC = 0x314F52434E594452  # 'RDYNCRO1'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from robodyn_ros.control.blocks import block, joints, scalar
+from robodyn_ros.dynamics.jit.blocks import block, joints, scalar
 
 # kinds of cycle: new state; torque due between two states; silence; requests only. `acceptance`
 # derives one of these from the others: state received; no state; no state, and a torque is due

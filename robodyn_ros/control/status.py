@@ -10,16 +10,17 @@ import numpy as np
 
 from robodyn_ros.control.activation_checks import recovery_notice, sides_beyond
 from robodyn_ros.control.controlled_arm import ControlledArm
-from robodyn_ros.control.gain_design import missing_rotors
 from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.control.loop_response import SOFT
 from robodyn_ros.control.messages import ABORTS
 from robodyn_ros.control.mode import EXTERNAL_LAWS, Mode
 from robodyn_ros.control.pose.task_report import TaskReport
 from robodyn_ros.control.steps import (
-    external_law, feedback_share, gravity_check, modes, oscillation, shutdown, stable_gains)
+    external_law, feedback_share, gravity_check, modes, shutdown, stable_gains)
 from robodyn_ros.control.steps.velocity_check import SMALL
 from robodyn_ros.control.trajectory_table import Paths
+from robodyn_ros.dynamics.usual_inertia import missing_rotors
+from robodyn_ros.safety import oscillation
 from robodyn_ros.settings import per_joint
 from robodyn_ros.trajectory import ResultCode, Trajectory
 

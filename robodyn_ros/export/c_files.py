@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from robodyn_ros.control.blocks import size
 from robodyn_ros.control.compiled import BLOCKS
 from robodyn_ros.control.state import (
     BETWEEN, DUE, FROM_STATE, RECEIVED, REQUESTS, SILENT, WAITING)
 from robodyn_ros.control.steps import external_law, laws, modes
+from robodyn_ros.dynamics.jit.blocks import size
 from robodyn_ros.export import c_support
 from robodyn_ros.export.c_function import CFunction
 from robodyn_ros.export.c_packs import writer_of

@@ -8,10 +8,11 @@ from typing import cast
 
 import numpy as np
 
-from robodyn_ros.control import ArmController, blocks
+from robodyn_ros.control import ArmController
 from robodyn_ros.control.compiled import BLOCKS, CompiledCycle, REQUIRED
 from robodyn_ros.control.steps import laws
 from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.dynamics.jit import blocks
 from robodyn_ros.dynamics.jit.flow import Table
 from robodyn_ros.dynamics.jit.function import Function
 from robodyn_ros.exceptions import near_matches, ParameterError

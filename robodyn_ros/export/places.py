@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple, Union
 
-from robodyn_ros.control.blocks import Entry
+from robodyn_ros.dynamics.jit.blocks import Entry
 from robodyn_ros.export.names import identifier
 
 

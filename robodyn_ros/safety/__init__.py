@@ -1,4 +1,4 @@
-"""Safety functions: pure functions of state and time."""
+"""Safety functions of controller and guard: pure functions of state and time."""
 
 from robodyn_ros.safety.anchor import Anchor
 from robodyn_ros.safety.guard_state_machine import Guard, GuardState, Phase

@@ -13,8 +13,8 @@ from robodyn_ros.cli.check.workspace import (
     usable_limits)
 from robodyn_ros.cli.report import number, paragraph, table
 from robodyn_ros.cli.units import force_unit, joint_units, large_unit, small_unit
-from robodyn_ros.control.gain_design import joint_inertia, missing_rotors
 from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.dynamics.usual_inertia import joint_inertia, missing_rotors
 from robodyn_ros.model import RobotModel
 
 _ILL = 1e10      # condition number from which accelerations have few good digits

@@ -19,7 +19,7 @@ from robodyn_ros.cli.commission.work import Work
 from robodyn_ros.cli.identify.output import NODE
 from robodyn_ros.cli.ranges import check_present
 from robodyn_ros.cli.report import number, table
-from robodyn_ros.control.gain_design import joint_inertia
+from robodyn_ros.dynamics.usual_inertia import joint_inertia
 from robodyn_ros.exceptions import RobodynError, StateError
 
 _POSES = 2000      # random poses of the preflight

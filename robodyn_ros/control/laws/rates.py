@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from robodyn_ros.control.gains import Gains, MIN_INERTIA
+from robodyn_ros.control.gains import Gains
 from robodyn_ros.control.pose.task_gains import TaskGains
+from robodyn_ros.dynamics.usual_inertia import MIN_INERTIA
 
 
 def of_joints(gains: Gains, _task: TaskGains) -> tuple[np.ndarray, np.ndarray]:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robodyn_ros.control.gain_design import joint_inertia, sampled_poses
 from robodyn_ros.control.pose.task_gains import TaskGains
 from robodyn_ros.control.settings import AXES, Settings
 from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.dynamics.usual_inertia import joint_inertia, sampled_poses
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model.per_joint import not_negative
 

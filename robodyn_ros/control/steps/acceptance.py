@@ -19,15 +19,15 @@ from __future__ import annotations
 from dataclasses import replace
 import math
 
-from robodyn_ros.control.blocks import block, joints, part, scalar
 from robodyn_ros.control.state import BETWEEN, DUE, FROM_STATE, RECEIVED, REQUESTS, SILENT
 from robodyn_ros.control.steps import exchange, plausibility
 from robodyn_ros.control.steps.event import Event, event, NOTHING
-from robodyn_ros.control.steps.vectors import difference, element, first_where, largest, magnitudes
+from robodyn_ros.dynamics.jit.blocks import block, joints, part, scalar
 from robodyn_ros.dynamics.jit.flags import (
     above, all_of, any_of, at_least, below, both, either, equal, finite, first_of, flag, no, when)
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum, nearest
+from robodyn_ros.dynamics.jit.vectors import difference, element, first_where, largest, magnitudes
 from robodyn_ros.safety import MAX_PLAUSIBLE_VALUE
 
 # why no state is accepted; codes of `messages`

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from robodyn_ros.control.blocks import block, joints, scalar
-from robodyn_ros.control.steps.vectors import element, largest
+from robodyn_ros.dynamics.jit.blocks import block, joints, scalar
 from robodyn_ros.dynamics.jit.flags import (
     above, all_of, any_of, at_least, below, both, either, flag, no, when)
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
+from robodyn_ros.dynamics.jit.vectors import element, largest
 
 _LONGEST = 0.12   # s for which a collision waits for a velocity, at most,
 _AFTER = 0.03     # s for which it waits after the velocity has differed from positions

@@ -32,11 +32,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from robodyn_ros.control.blocks import block, joints, scalar
 from robodyn_ros.control.friction import smoothed_sign, SMOOTHING
-from robodyn_ros.control.steps.vectors import clipped, difference, positive, product, zeros
+from robodyn_ros.dynamics.jit.blocks import block, joints, scalar
 from robodyn_ros.dynamics.jit.flags import above, all_finite, at_least, both, equal, flag, no, when
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
+from robodyn_ros.dynamics.jit.vectors import clipped, difference, positive, product, zeros
 
 _SMALL = 3e-4  # rad or m, error that teaches nothing: perfect arms are not affected
 _LARGE = 0.1   # rad or m, error beyond which it has other causes than a wrong model

@@ -18,12 +18,12 @@ from __future__ import annotations
 from dataclasses import replace
 import math
 
-from robodyn_ros.control.blocks import block, scalar
-from robodyn_ros.control.steps.vectors import element, largest
+from robodyn_ros.dynamics.jit.blocks import block, scalar
 from robodyn_ros.dynamics.jit.flags import (
     above, all_of, any_above, any_of, at_least, both, either, equal, flag, no, when)
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute, maximum
+from robodyn_ros.dynamics.jit.vectors import element, largest
 
 _PLACE = 0.4     # of the motion that exceeds noise: error of a position
 _NOISE = 0.05    # of the velocity limit: error of a reported velocity

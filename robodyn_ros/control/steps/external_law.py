@@ -8,9 +8,9 @@ takes over again when its mode is chosen again.
 
 from __future__ import annotations
 
-from robodyn_ros.control.blocks import block, joints, numbers, scalar
-from robodyn_ros.control.steps.vectors import difference
+from robodyn_ros.dynamics.jit.blocks import block, joints, numbers, scalar
 from robodyn_ros.dynamics.jit.flags import above, all_of, both, either, equal, flag, no, when
+from robodyn_ros.dynamics.jit.vectors import difference
 
 NONE, OWN, LINEAR = 0.0, 1.0, 2.0
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 from robodyn_ros.control.steps import (
-    feedback_share, gravity_check, laws, loop_probe, modes, oscillation, passive_stop,
-    stable_gains, transition)
-from robodyn_ros.control.steps.vectors import difference
+    feedback_share, gravity_check, laws, loop_probe, modes, stable_gains, transition)
 from robodyn_ros.dynamics.jit.flags import all_of, any_of, both, either, equal, no, when
 from robodyn_ros.dynamics.jit.flow import choose
+from robodyn_ros.dynamics.jit.vectors import difference
+from robodyn_ros.safety import oscillation, passive_stop
 
 
 def limit(flags, m, p):

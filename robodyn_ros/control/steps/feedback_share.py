@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from robodyn_ros.control.blocks import block, scalar
-from robodyn_ros.control.steps.vectors import positive, smooth_step
+from robodyn_ros.dynamics.jit.blocks import block, scalar
 from robodyn_ros.dynamics.jit.flags import above, both, flag, no, when
 from robodyn_ros.dynamics.jit.trace import maximum, minimum
+from robodyn_ros.dynamics.jit.vectors import positive, smooth_step
 
 DAMPED = 0.8    # of kd T, below which an error decays without oscillation
 _MEMORY = 0.1    # s in which a long interval is forgotten

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from robodyn_ros.control.blocks import block, joints, numbers, scalar
+from robodyn_ros.dynamics.jit.blocks import block, joints, numbers, scalar
 
 
 @block

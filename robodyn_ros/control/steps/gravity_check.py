@@ -17,13 +17,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from robodyn_ros.control.blocks import block, joints, scalar
-from robodyn_ros.control.steps.vectors import (
-    difference, element, largest, magnitudes, positive, zeros)
+from robodyn_ros.dynamics.jit.blocks import block, joints, scalar
 from robodyn_ros.dynamics.jit.flags import (
     above, all_of, any_above, at_least, both, equal, flag, no, when)
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
+from robodyn_ros.dynamics.jit.vectors import (
+    difference, element, largest, magnitudes, positive, zeros)
 
 TWICE, NOT_AT_ALL = 1.0, 2.0  # carried
 _LONGEST = 0.3   # s after activation

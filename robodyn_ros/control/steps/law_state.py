@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from robodyn_ros.control.blocks import block, numbers, scalar
-from robodyn_ros.control.steps.vectors import positive
+from robodyn_ros.dynamics.jit.blocks import block, numbers, scalar
 from robodyn_ros.dynamics.jit.flags import above, all_of, both, equal, finite, flag, no, when
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum, sqrt
+from robodyn_ros.dynamics.jit.vectors import positive
 
 _ROUNDING = 1e-12  # relative difference below which a change of stiffness is complete
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 from robodyn_ros.control.adaptive.adaptation_step import ESTIMATE, PARAMETERS, STATE, step
-from robodyn_ros.control.blocks import block, numbers, scalar
+from robodyn_ros.dynamics.jit.blocks import block, numbers, scalar
 from robodyn_ros.dynamics.jit.flags import all_finite, equal, no, when
 from robodyn_ros.dynamics.jit.flow import call, choose
 from robodyn_ros.dynamics.jit.nested import flatten

@@ -18,14 +18,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from robodyn_ros.control.blocks import block, joints, scalar
 from robodyn_ros.control.steps import laws
 from robodyn_ros.control.steps.feedback_share import DAMPED
 from robodyn_ros.control.steps.stable_gains import UNDAMPED
-from robodyn_ros.control.steps.vectors import positive, product, zeros
+from robodyn_ros.dynamics.jit.blocks import block, joints, scalar
 from robodyn_ros.dynamics.jit.flags import above, any_above, both, either, equal, when
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum, sqrt
+from robodyn_ros.dynamics.jit.vectors import positive, product, zeros
 
 # laws, and the gain that is their damping; joint impedances have a damping ratio, too
 _DAMPING = {'gravity_compensation': 'damping', 'feedforward_pd': 'pd_kd',

@@ -7,11 +7,11 @@ one. The guard has its own, `safety.torque_limiter`.
 
 from __future__ import annotations
 
-from robodyn_ros.control.blocks import block, joints, scalar
-from robodyn_ros.control.steps.vectors import element, first_where, magnitudes, positive, scaled
+from robodyn_ros.dynamics.jit.blocks import block, joints, scalar
 from robodyn_ros.dynamics.jit.flags import above, all_finite, any_above, finite, no, when
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
+from robodyn_ros.dynamics.jit.vectors import element, first_where, magnitudes, positive, scaled
 
 _DAMPING = 160.0   # 1/s, of the brake, per unit of the joint's inertia
 _BORNE = 1.6       # of that times interval and delay of the torques; unstable from 2 on

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from robodyn_ros.control.blocks import block, numbers, scalar
-from robodyn_ros.control.steps.vectors import positive
+from robodyn_ros.dynamics.jit.blocks import block, numbers, scalar
 from robodyn_ros.dynamics.jit.flags import above, equal, no, when
+from robodyn_ros.dynamics.jit.vectors import positive
 
 
 @block

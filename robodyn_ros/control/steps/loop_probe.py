@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from robodyn_ros.control.blocks import block, joints, numbers, scalar
-from robodyn_ros.control.steps.vectors import element, magnitudes
+from robodyn_ros.dynamics.jit.blocks import block, joints, numbers, scalar
 from robodyn_ros.dynamics.jit.flags import (
     above, any_above, any_of, at_least, below, both, either, equal, flag, no, when)
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute
+from robodyn_ros.dynamics.jit.vectors import element, magnitudes
 
 SAMPLES = 64
 ENDS = (1.0, 3.0, 4.0, 5.0, 7.0, 8.0)  # of the parts, in L; the torque alternates

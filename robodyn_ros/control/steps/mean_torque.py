@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from robodyn_ros.control.blocks import block, joints, scalar
-from robodyn_ros.control.steps.vectors import positive, zeros
+from robodyn_ros.dynamics.jit.blocks import block, joints, scalar
 from robodyn_ros.dynamics.jit.flags import flag, when
 from robodyn_ros.dynamics.jit.trace import maximum
+from robodyn_ros.dynamics.jit.vectors import positive, zeros
 
 
 @block

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from robodyn_ros.control import friction
-from robodyn_ros.control.blocks import block, joints, scalar
-from robodyn_ros.control.steps.vectors import zeros
 from robodyn_ros.control.terms import Term
+from robodyn_ros.dynamics.jit.blocks import block, joints, scalar
 from robodyn_ros.dynamics.jit.flags import (
     all_finite, both, either, equal, finite, flag, no, when)
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import maximum, minimum, sqrt
+from robodyn_ros.dynamics.jit.vectors import zeros
 
 _GAINS = (*friction.GAINS, 'armature', 'safe_gravity_scale')
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 
-from robodyn_ros.control.blocks import block, joints, scalar
-from robodyn_ros.control.steps.vectors import difference, element, first_where, magnitudes, zeros
+from robodyn_ros.dynamics.jit.blocks import block, joints, scalar
 from robodyn_ros.dynamics.jit.flags import (
     above, any_of, at_least, below, both, equal, finite, no, when)
 from robodyn_ros.dynamics.jit.flow import last_not_after, lookup
 from robodyn_ros.dynamics.jit.trace import maximum, minimum
+from robodyn_ros.dynamics.jit.vectors import difference, element, first_where, magnitudes, zeros
 
 POWERS = 6
 KINDS = 4  # position, velocity, acceleration, effort

@@ -10,7 +10,7 @@ itself is not slowed down.
 
 from __future__ import annotations
 
-from robodyn_ros.control.blocks import block, scalar
+from robodyn_ros.dynamics.jit.blocks import block, scalar
 from robodyn_ros.dynamics.jit.flags import above, both, equal, no, when
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum, sqrt
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 import math
 
-from robodyn_ros.control.blocks import block, scalar
+from robodyn_ros.dynamics.jit.blocks import block, scalar
 from robodyn_ros.dynamics.jit.flags import (
     above, all_of, at_least, both, either, equal, finite, flag, no, when)
 from robodyn_ros.dynamics.jit.trace import maximum

@@ -18,14 +18,14 @@ from __future__ import annotations
 from dataclasses import replace
 from types import SimpleNamespace
 
-from robodyn_ros.control.blocks import block, joints, part, scalar
 from robodyn_ros.control.steps import velocity_check
 from robodyn_ros.control.steps.event import Event, event, NOTHING
-from robodyn_ros.control.steps.vectors import difference, element, largest
+from robodyn_ros.dynamics.jit.blocks import block, joints, part, scalar
 from robodyn_ros.dynamics.jit.flags import (
     above, all_of, any_above, any_of, at_least, below, both, either, equal, finite, flag, no, when)
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
+from robodyn_ros.dynamics.jit.vectors import difference, element, largest
 from robodyn_ros.safety.velocity_estimator import fading_memory, FAR
 
 # codes of `messages`

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from robodyn_ros.control.blocks import block, joints, numbers, scalar
-from robodyn_ros.control.steps.vectors import exponential, magnitudes
+from robodyn_ros.dynamics.jit.blocks import block, joints, numbers, scalar
 from robodyn_ros.dynamics.jit.flags import above, all_of, any_above, below, both, flag, no, when
 from robodyn_ros.dynamics.jit.flow import iterate
 from robodyn_ros.dynamics.jit.trace import floor, maximum
+from robodyn_ros.dynamics.jit.vectors import exponential, magnitudes
 
 _STEP = 2e-3        # s, at most
 _SMOOTHING = 5e-3   # s: time constant of accelerations

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from robodyn_ros.control.blocks import block, joints
-from robodyn_ros.control.steps.vectors import difference, magnitudes
 from robodyn_ros.dynamics.algorithms import forward_dynamics, gravity
+from robodyn_ros.dynamics.jit.blocks import block, joints
 from robodyn_ros.dynamics.jit.flags import above, all_finite, all_of, below, both, no
 from robodyn_ros.dynamics.jit.flow import iterate
 from robodyn_ros.dynamics.jit.trace import floor, maximum, sqrt
+from robodyn_ros.dynamics.jit.vectors import difference, magnitudes
 
 _STEP = 2e-3    # s, at most
 _LONGEST = 0.2  # s for which one torque determines the state

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from robodyn_ros.control import blocks
 from robodyn_ros.control.state import REQUESTS, State
 from robodyn_ros.control.steps import acceptance, modes
 from robodyn_ros.control.steps.event import Event
+from robodyn_ros.dynamics.jit import blocks
 from robodyn_ros.dynamics.jit.flags import above, all_of, both, either, equal, flag, no, when
 from robodyn_ros.dynamics.jit.flow import call, choose
 from robodyn_ros.dynamics.jit.nested import flatten, unflatten

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from robodyn_ros.control.steps import modes, predict, wrenches
-from robodyn_ros.control.steps.vectors import added, difference
 from robodyn_ros.dynamics.jit.flags import all_of, both, either, equal, no, when
 from robodyn_ros.dynamics.jit.flow import choose
+from robodyn_ros.dynamics.jit.vectors import added, difference
 
 
 def locate(robot, body, external, flags, state, m):

@@ -6,10 +6,10 @@ tau = g(q) - D qd + gain tau_ext of the other arm (Lawrence 1993, the force chan
 
 from __future__ import annotations
 
-from robodyn_ros.control.blocks import block, joints, scalar
-from robodyn_ros.control.steps.vectors import clipped, product, zeros
+from robodyn_ros.dynamics.jit.blocks import block, joints, scalar
 from robodyn_ros.dynamics.jit.flags import above, both, when
 from robodyn_ros.dynamics.jit.trace import minimum
+from robodyn_ros.dynamics.jit.vectors import clipped, product, zeros
 
 _TIME_CONSTANT = 0.02  # s of the filter
 

@@ -8,15 +8,16 @@ from types import SimpleNamespace
 from robodyn_ros.control.state import BETWEEN, FROM_STATE, REQUESTS, SILENT
 from robodyn_ros.control.steps import (
     acceptance, collision, disturbance, external_law, feedback_share, gravity_check, law_state,
-    learning, loads, modes, observer, oscillation, plausibility, predict, reflection,
-    shutdown, transition, walls, wrenches)
+    learning, loads, modes, observer, plausibility, predict, reflection, shutdown, transition,
+    walls, wrenches)
 from robodyn_ros.control.steps.body import Body
-from robodyn_ros.control.steps.vectors import element, magnitudes, zeros
 from robodyn_ros.dynamics.jit.flags import (
     above, any_above, any_of, both, either, equal, flag, no, when)
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
+from robodyn_ros.dynamics.jit.vectors import element, magnitudes, zeros
 from robodyn_ros.safety import MAX_PLAUSIBLE_VALUE
+from robodyn_ros.safety import oscillation
 
 
 class Requests:

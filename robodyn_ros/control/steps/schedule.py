@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from robodyn_ros.control.steps.vectors import exponential
 from robodyn_ros.dynamics.jit.trace import maximum, minimum, nearest
+from robodyn_ros.dynamics.jit.vectors import exponential
 
 _TURN = 6.283185307179586
 _FASTEST = 1.0  # 1/s, largest rate of a factor

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from robodyn_ros.control.blocks import block, scalar
-from robodyn_ros.control.steps.vectors import positive
+from robodyn_ros.dynamics.jit.blocks import block, scalar
 from robodyn_ros.dynamics.jit.flags import (
     above, all_of, at_least, below, both, either, equal, flag, no, when)
 from robodyn_ros.dynamics.jit.trace import maximum
+from robodyn_ros.dynamics.jit.vectors import positive
 
 STILL = 0.02    # rad/s or m/s below which a joint is at rest,
 _DWELL = 0.1    # and s for which it must stay so: a swinging joint is at rest for a moment, too

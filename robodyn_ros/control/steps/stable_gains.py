@@ -20,8 +20,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from robodyn_ros.control.steps.feedback_share import DAMPED
-from robodyn_ros.control.steps.vectors import positive, product
 from robodyn_ros.dynamics.jit.trace import maximum, minimum
+from robodyn_ros.dynamics.jit.vectors import positive, product
 
 LAWS = 'computed_torque', 'operational_space'  # laws with gains on accelerations
 UNDAMPED = 2.5  # largest ratio of x to kd T that counts: (1 / (2 damping ratio))^2

@@ -9,10 +9,10 @@ limit stops sooner than the others and, if necessary, with a larger deceleration
 
 from __future__ import annotations
 
-from robodyn_ros.control.blocks import block, joints, scalar
-from robodyn_ros.control.steps.vectors import clipped, positive, smooth_step
+from robodyn_ros.dynamics.jit.blocks import block, joints, scalar
 from robodyn_ros.dynamics.jit.flags import above, at_least, both, no, when
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
+from robodyn_ros.dynamics.jit.vectors import clipped, positive, smooth_step
 
 _FADE = 0.05      # s in which the initial acceleration decays
 _SHORTEST = 0.05  # s, shortest stop of a joint

@@ -6,15 +6,16 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 from robodyn_ros.control.steps import (
-    collision, disturbance, external_law, feedback_share, law_state, laws, learning, light_joints,
-    limits, loads, modes, observer, oscillation, passive_stop, reflection, schedule,
-    shutdown, transition, walls, wrenches)
-from robodyn_ros.control.steps.vectors import added, difference, product, scaled, zeros
+    collision, disturbance, external_law, feedback_share, law_state, laws, learning,
+    light_joints, limits, loads, modes, observer, reflection, schedule, shutdown, transition,
+    walls, wrenches)
 from robodyn_ros.control.terms import compose, Term
 from robodyn_ros.dynamics.jit.flags import (
     all_finite, all_of, any_above, any_of, at_least, both, either, equal, flag, no, when)
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute, minimum
+from robodyn_ros.dynamics.jit.vectors import added, difference, product, scaled, zeros
+from robodyn_ros.safety import oscillation, passive_stop
 
 
 def external_law_terms(robot, functions, body, now, ready, follows, q, qd, wrench_torque, m, p):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from robodyn_ros.control.blocks import block, joints, scalar
-from robodyn_ros.control.steps.vectors import difference, positive, smooth_step
+from robodyn_ros.dynamics.jit.blocks import block, joints, scalar
 from robodyn_ros.dynamics.jit.flags import above, all_finite, any_of, both, either, flag, no, when
 from robodyn_ros.dynamics.jit.trace import absolute
+from robodyn_ros.dynamics.jit.vectors import difference, positive, smooth_step
 
 _NEGLIGIBLE = 0.01  # of the effort limit
 

@@ -18,11 +18,11 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 from robodyn_ros.control.steps.event import Event
-from robodyn_ros.control.steps.vectors import element, first_where, positive
 from robodyn_ros.dynamics.jit.flags import (
     above, all_of, any_of, below, both, either, finite, no, when)
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
+from robodyn_ros.dynamics.jit.vectors import element, first_where, positive
 
 # codes of `messages`
 CONTRADICTED, STANDING = 123.0, 124.0

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from robodyn_ros.control.blocks import block, joints, scalar
-from robodyn_ros.control.steps.vectors import difference
+from robodyn_ros.dynamics.jit.blocks import block, joints, scalar
 from robodyn_ros.dynamics.jit.flags import above, any_of, both, either, when
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import maximum, minimum
+from robodyn_ros.dynamics.jit.vectors import difference
 
 _SLACK = 1e-3     # rad or m between joint and wall, so that noise does not move it
 

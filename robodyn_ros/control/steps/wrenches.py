@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from robodyn_ros.control.blocks import block, numbers, scalar
-from robodyn_ros.control.steps.vectors import magnitudes, zeros
+from robodyn_ros.dynamics.jit.blocks import block, numbers, scalar
 from robodyn_ros.dynamics.jit.flags import above, any_above, any_of, both, equal, no, when
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import minimum
+from robodyn_ros.dynamics.jit.vectors import magnitudes, zeros
 
 _TIME_CONSTANT = 0.02  # s of the filter
 _NEGLIGIBLE = 1e-6     # N or N m below which a wrench that timed out is removed

@@ -9,8 +9,8 @@ import numpy as np
 from rclpy.node import Node
 
 from robodyn_ros.control import ArmController, Mode
-from robodyn_ros.control.gain_design import sampled_poses
 from robodyn_ros.control.mode import EXTERNAL_LAWS
+from robodyn_ros.dynamics.usual_inertia import sampled_poses
 from robodyn_ros.exceptions import StateError
 from robodyn_ros.nodes.commanders import UNKNOWN
 from robodyn_ros.nodes.controller.control_loop import ControlLoop

@@ -2,8 +2,8 @@
 Passive stop of a guard whose torques swing the arm.
 
 States that are late, whatever their stamps say, and elastic joints make any feedback swing an arm,
-that of a guard, too. It is watched like that of a controller, see `control.steps.oscillation`;
-what answers an oscillation is the passive stop of a controller, see `control.steps.passive_stop`.
+that of a guard, too. It is watched like that of a controller, see `safety.oscillation`;
+what answers an oscillation is the passive stop of a controller, see `safety.passive_stop`.
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from robodyn_ros.control.blocks import size, unpack
-from robodyn_ros.control.gain_design import lightest_inertia
-from robodyn_ros.control.pose.pose_motion import joint_bounds
-from robodyn_ros.control.steps import oscillation, passive_stop
 from robodyn_ros.dynamics import Dynamics
-from robodyn_ros.safety import brake_at_limits
+from robodyn_ros.dynamics.jit.blocks import size, unpack
+from robodyn_ros.dynamics.usual_inertia import lightest_inertia
+from robodyn_ros.model.per_joint import speeds
+from robodyn_ros.safety import brake_at_limits, oscillation, passive_stop
 
 _FASTER, _SLOW = 1.25, 0.1  # times its speed at first, or this part of the limit: it is driven
 _QUICK = 0.1                # s of a half wave of an oscillation
@@ -50,7 +49,7 @@ class GuardPassiveStop:
         self._gains = SimpleNamespace(lightest_inertia=self._inertia.tolist(), armature=None)
         self._body = SimpleNamespace(part=lambda _what, _q, _armature, qdd: accelerate(
             np.array(qdd)).tolist())
-        self._speeds = joint_bounds(dynamics.model)[2].tolist()
+        self._speeds = speeds(dynamics.model).tolist()
         joints = {'joints': nv}
         zero = unpack(oscillation.Memory, [0.0] * size(oscillation.Memory, joints), joints)
         self._nothing = oscillation.restarted(zero, 1.0)

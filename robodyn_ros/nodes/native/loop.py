@@ -10,12 +10,12 @@ import numpy as np
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 
-from robodyn_ros.control import blocks
 from robodyn_ros.control.host import Host
 from robodyn_ros.control.memory import Memory
 from robodyn_ros.control.permission import CommandPermission, PHASES
 from robodyn_ros.control.state import State
 from robodyn_ros.control.steps import permission
+from robodyn_ros.dynamics.jit import blocks
 from robodyn_ros.nodes.cdr import JointStateLayout, LITTLE_ENDIAN
 from robodyn_ros.nodes.native import code, rcl
 from robodyn_ros.nodes.native.block import Block, PLACES, ROW

@@ -19,11 +19,11 @@ from functools import reduce
 import math
 from types import SimpleNamespace
 
-from robodyn_ros.control.blocks import block, joints, scalar
-from robodyn_ros.control.steps.vectors import largest, positive, product, scaled, zeros
+from robodyn_ros.dynamics.jit.blocks import block, joints, scalar
 from robodyn_ros.dynamics.jit.flags import (
     above, all_of, any_of, at_least, below, both, either, flag, no, when)
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
+from robodyn_ros.dynamics.jit.vectors import largest, positive, product, scaled, zeros
 
 LEAST = 0.02       # of the natural frequency; a joint that still oscillates is a fault
 _LOWER = 0.25       # of the natural frequency, at each alarm

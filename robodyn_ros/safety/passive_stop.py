@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from robodyn_ros.control.blocks import block, joints, scalar
-from robodyn_ros.control.steps.vectors import (
-    added, clipped, difference, product, scaled, smooth_step, zeros)
+from robodyn_ros.dynamics.jit.blocks import block, joints, scalar
 from robodyn_ros.dynamics.jit.flags import above, any_of, at_least, no, when
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute, minimum
+from robodyn_ros.dynamics.jit.vectors import (
+    added, clipped, difference, product, scaled, smooth_step, zeros)
 
 DELAY = 0.2      # s, in place of the delay of the torques, for brakes in front of position limits
 _SLOW = 0.15     # of the velocity limit, below which a joint is slow
@@ -35,8 +35,8 @@ _SPRING = 0.05   # of the effort limit, largest torque of the spring
 class Memory:
     slow: float = scalar('s', 'Time for which the arm has been slow.')
     q: list = joints('rad', 'Position of the spring.')
-    once: list = joints('rad/s', 'Velocity, filtered once,')
-    twice: list = joints('rad/s', 'and twice.')
+    once: list = joints('rad/s', 'Velocity, filtered once.')
+    twice: list = joints('rad/s', 'Velocity, filtered twice.')
 
 
 def started(q, qd):

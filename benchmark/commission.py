@@ -1,11 +1,12 @@
 """
 Commissioning of MuJoCo arms that differ from their URDFs: tracking errors and intervals.
 
-    python benchmark/commission.py ARM SEED [SEED ...] [--output commission.jsonl]
+    python benchmark/commission.py ARM SEED [SEED ...] [--scaled] [--output commission.jsonl]
     python benchmark/commission.py --table commission.jsonl
 
-In lockstep, without ROS. Arms and what differs are in test/mujoco_arm.py. A line per run is
-appended to the output; `--table` summarises them as Markdown.
+In lockstep, without ROS. Arms, or paths of URDFs, and what differs are in test/mujoco_arm.py;
+scaled: rotors and friction in proportion to the effort limits. A line per run is appended to the
+output; `--table` summarises them as Markdown.
 """
 import argparse
 from importlib import import_module
@@ -35,13 +36,14 @@ KINDS = {'viscous': 'viscous', 'coulomb': 'Coulomb', 'armature': 'rotors',
          'base': 'base parameters'}
 
 
-def commission(name, seed, folder):
+def commission(name, seed, folder, scaled=False):
     """Commission an arm; return the figures."""
     text = plants.urdf_text(name)
     (folder / 'arm.urdf').write_text(text)
     robot = Robot(folder / 'arm.urdf')
     dynamics = Dynamics(robot.load())
-    plant = plants.MujocoPlant(text, dynamics.model, seed, plan_motion(dynamics, 3.0, 0.3).start)
+    plant = plants.MujocoPlant(text, dynamics.model, seed, plan_motion(dynamics, 3.0, 0.3).start,
+                               plants.scaled(dynamics.model, seed) if scaled else None)
     arm = lockstep.LockstepArm(robot, plant, DELAY)
     work = Work(robot, dynamics, arm, Folder(folder / 'state', []), search=5.0)
     begin = time.time()
@@ -68,7 +70,7 @@ def table(rows):
     """Return the summary as lines of Markdown."""
     lines = ['| arm | runs | worst joint before (mrad RMS) | after | below 1 mrad | in their '
              f'intervals: {" | ".join(KINDS.values())} | arm time (s) |', '|' + '---|' * 10]
-    for name in plants.ARMS:
+    for name in dict.fromkeys(row['arm'] for row in rows):
         own = [row for row in rows if row['arm'] == name and 'after' in row]
         failed = sum(row['arm'] == name and 'after' not in row for row in rows)
         if not own:
@@ -87,9 +89,10 @@ def table(rows):
 def main():
     """Run, or print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('arm', nargs='?', choices=plants.ARMS)
+    parser.add_argument('arm', nargs='?', help=f'{", ".join(plants.ARMS)}, or a URDF')
     parser.add_argument('seeds', nargs='*', type=int)
     parser.add_argument('--output', type=Path, default=Path('commission.jsonl'))
+    parser.add_argument('--scaled', action='store_true')
     parser.add_argument('--table', type=Path)
     options = parser.parse_args()
     if options.table:
@@ -99,7 +102,7 @@ def main():
     for seed in options.seeds:
         with TemporaryDirectory() as folder:
             try:
-                row = commission(options.arm, seed, Path(folder))
+                row = commission(options.arm, seed, Path(folder), options.scaled)
             except (RobodynError, AssertionError) as error:
                 row = {'arm': options.arm, 'seed': seed, 'error': str(error)}
         with options.output.open('a') as file:

@@ -16,13 +16,14 @@ ARMS = {
     'kinova': ('kinova_description/robots/kinova.urdf', (
         'j2s6s200_joint_finger_1', 'j2s6s200_joint_finger_2', 'j2s6s200_joint_finger_tip_1',
         'j2s6s200_joint_finger_tip_2')),
+    'xarm7': ('xarm_description/urdf/xarm7.urdf', ()),
 }
 RATE, _SUBSTEPS = 500.0, 2
 
 
 def urdf_text(name):
-    """Return the URDF of an arm, without shapes, its fingers fixed."""
-    path, fixed = ARMS[name]
+    """Return the URDF of an arm, or of a path, without shapes, its fingers fixed."""
+    path, fixed = ARMS.get(name, (name, ()))
     roots = [Path(each) for each in find_spec('cmeel').submodule_search_locations]
     folder = roots[0].parent / 'cmeel.prefix' / 'share' / 'example-robot-data' / 'robots'
     root = ElementTree.fromstring((folder / path).read_text())
@@ -32,6 +33,14 @@ def urdf_text(name):
             for mimic in joint.findall('mimic'):
                 joint.remove(mimic)
     return bare(ElementTree.tostring(root, encoding='unicode'))
+
+
+def scaled(model, seed):
+    """Return rotors and friction of all joints, in proportion to their effort limits."""
+    rng, limit = np.random.default_rng(seed + 100), np.array(model.effort_limit)
+    return {'armature': limit / 500.0 * rng.uniform(0.6, 1.4, model.nv),
+            'coulomb': limit * rng.uniform(0.01, 0.03, model.nv),
+            'viscous': limit * rng.uniform(0.002, 0.01, model.nv)}
 
 
 class MujocoPlant:

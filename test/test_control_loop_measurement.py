@@ -148,6 +148,15 @@ def test_a_rotor_that_is_given_later_replaces_the_measured_one():
     assert gains.armature[0] == added[0]
 
 
+def test_a_rotor_that_is_known_is_not_found_again():
+    """Dry friction locks the other joints: the inertia is M_jj, with the rotor that is known."""
+    M, rotors = DYNAMICS.mass_matrix(Q), np.full(7, 0.05)
+    found = responses(1.1 * (np.diag(M) + rotors))
+    for armature, added in ((rotors, False), (NONE, True)):
+        loop = MeasuredLoop.of(found, SEEN, M, armature, 0.06 * LIMIT, 1e-3, STILL, GAINS)
+        assert loop.missing.any() == added
+
+
 def test_the_measured_rotor_is_at_most_three_times_the_likely_one():
     M = DYNAMICS.mass_matrix(Q)
     loop = MeasuredLoop.of(responses(np.diag(M) + 9.0), SEEN, M, NONE, LIMIT, 1e-3, STILL, GAINS)

@@ -207,3 +207,27 @@ def test_continuous_joints_turn_the_short_way(goals, start):
     turns = (unwrapped[:, 0] - goals) / (2.0 * np.pi)
     np.testing.assert_allclose(turns, np.rint(turns), atol=1e-9)
     assert (np.abs(np.diff(unwrapped[:, 0], prepend=start)) <= np.pi + 1e-9).all()
+
+
+def test_a_continuous_joint_turns_as_given():
+    """Up to half a turn from point to point, and so on for several turns."""
+    turns = [point(t, (0.0, 0.0, 3.0 * t)) for t in (1.0, 2.0, 3.0, 4.0)]
+    assert check(turns).end.q[2] == 12.0
+
+
+@pytest.mark.parametrize('goal, other', [(2.0 * np.pi, '0'), (4.0, '-2.283'), (-4.0, '2.283')])
+def test_a_longer_turn_in_one_segment_is_refused_with_both_ways(goal, other):
+    with pytest.raises(TrajectoryError, match="joint 'wheel' may turn by") as refusal:
+        check([point(2.0, (0.0, 0.0, goal))])
+    assert f'give {other} for that' in str(refusal.value)
+    assert (refusal.value.evidence['joint'], refusal.value.evidence['point']) == ('wheel', 0)
+
+
+def test_angles_within_one_turn_are_those_of_a_joint_that_has_turned():
+    start = Reference.at_rest([0.0, 0.0, 4.0 * np.pi + 0.1])
+    path = check([point(t, (0.0, 0.0, x)) for t, x in ((0.0, 0.1), (1.0, 1.0), (2.0, 3.0))],
+                 start=start)
+    assert path.end.q[2] == pytest.approx(4.0 * np.pi + 3.0)
+    # from 3.1 to -3.1 there is no time for the longer way
+    path = check([point(1.0, (0.0, 0.0, 3.1)), point(1.1, (0.0, 0.0, -3.1))])
+    assert path.end.q[2] == pytest.approx(2.0 * np.pi - 3.1)

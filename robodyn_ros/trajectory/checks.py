@@ -8,11 +8,12 @@ point, the value and the limit in words and as evidence.
 from __future__ import annotations
 
 from collections.abc import Sequence
+import math
 
 import numpy as np
 
 from robodyn_ros.exceptions import TrajectoryError
-from robodyn_ros.trajectory.angles import unwrap_continuous
+from robodyn_ros.trajectory.angles import shortest_turn, unwrap_continuous
 from robodyn_ros.trajectory.joining import join
 from robodyn_ros.trajectory.points import arrange_points, TrajectoryPoint
 from robodyn_ros.trajectory.reference import Reference
@@ -76,7 +77,7 @@ def check_trajectory(model, joint_names: Sequence[str], points: Sequence[Traject
                             held if allow_partial_joints else None)
     times = arrays.times + start_delay
     _check_end(arrays, times, start_delay, model)
-    positions = unwrap_continuous(arrays.positions, start.q, model.continuous)
+    positions = _turned(model, times, arrays.positions, start.q)
     outermost = outermost_positions(model, start, here)
     _check_points(model, outermost, positions, arrays.velocities)
     rows = (positions, *arrays[2:])
@@ -86,6 +87,27 @@ def check_trajectory(model, joint_names: Sequence[str], points: Sequence[Traject
     trajectory = Trajectory.from_points(times, *join(times, rows, start), start=start)
     check_path(model, trajectory, start, velocity_slack, position_slack, here)
     return trajectory
+
+
+def _turned(model, times: np.ndarray, positions: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """
+    Return positions whose continuous joints turn as given, or the shorter way.
+
+    As given up to half a turn. A longer way is the shorter one where there is no time for it: the
+    driver, or a planner, gives angles within one turn. Where there is, it is refused.
+    """
+    path = np.vstack((start, positions))
+    longer = np.abs(np.diff(path, axis=0)) - np.diff(times, prepend=0.0).clip(0.0)[:, None] * (
+        np.asarray(model.velocity_limit))
+    for i, j in np.argwhere((np.abs(np.diff(path, axis=0)) > math.pi + ROUNDING)
+                            & (longer <= 0.0) & np.asarray(model.continuous)):
+        way = path[i + 1, j] - path[i, j]
+        other = path[i, j] + shortest_turn(float(way))
+        _reject(f"joint '{model.joint_names[j]}' may turn by {way:.4g} rad to point {i}, or "
+                f'the shorter way to the same angle: give {other:.4g} for that, or points at most '
+                'half a turn apart for this', joint=model.joint_names[j], point=int(i),
+                time=float(times[i]), value=path[i + 1, j])
+    return unwrap_continuous(positions, start, model.continuous)
 
 
 def outermost_positions(model, start: Reference, here=None) -> tuple[np.ndarray, np.ndarray]:

@@ -1,14 +1,16 @@
 """The motion that a demo sends: within all limits, for any arm."""
 from functools import lru_cache
 from pathlib import Path
+import re
 
 import numpy as np
 import pytest
 
 from model_urdf import INERTIAL, joint, link, robot
 from robodyn_ros.cli.motion import plan_motion, USABLE
+from robodyn_ros.cli.request.command import goal_of
 from robodyn_ros.dynamics import Dynamics
-from robodyn_ros.exceptions import ParameterError, TrajectoryError
+from robodyn_ros.exceptions import ArgumentError, ParameterError, TrajectoryError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.trajectory import check_feasibility, check_trajectory, Reference, TrajectoryPoint
 
@@ -136,3 +138,16 @@ def test_an_arm_that_cannot_hold_itself_is_rejected():
                      limit('lower="0" upper="1" effort="10" velocity="1"'), '0 0 1'))
     with pytest.raises(TrajectoryError, match="'lift' would need .* of its 10 N"):
         plan_motion(Dynamics(RobotModel.from_urdf(up)))
+
+
+@pytest.mark.parametrize('texts, found', [
+    (['b=0.5'], [0.1, 0.5]), (['1', '-2'], [1.0, -2.0]),
+    (['1'], '1 positions for 2 joints: give one for each of a, b, or JOINT=POSITION'),
+    (['a=1', '2'], "'2' has no joint"), (['c=1'], "no joint 'c'; the controller has a, b"),
+    (['a=1 rad'], "'1 rad' is not a position in rad or m"), (['a=nan'], 'is not a position')])
+def test_the_goal_of_a_motion_is_read_from_words(texts, found):
+    if isinstance(found, str):
+        with pytest.raises(ArgumentError, match=re.escape(found)):
+            goal_of(texts, ('a', 'b'), (0.1, 0.2))
+    else:
+        assert goal_of(texts, ('a', 'b'), (0.1, 0.2)) == found

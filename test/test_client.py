@@ -10,8 +10,10 @@ import pytest
 pytest.importorskip('rclpy', reason='the client needs ROS 2')
 
 from controller_node import ACTIVE, ARM, CONTROLLER, HOME, MODEL, PATIENT, simulator  # noqa: E402
+from robodyn_ros.cli.main import main  # noqa: E402
 from robodyn_ros.client import Arm  # noqa: E402
 from robodyn_ros.client.connection import Connection  # noqa: E402
+from robodyn_ros.control.mode import Mode  # noqa: E402
 from robodyn_ros.exceptions import ArgumentError, StateError, TrajectoryError  # noqa: E402
 from ros_process import NodeProcess, PATIENCE, wait_until  # noqa: E402
 
@@ -176,6 +178,23 @@ def test_float_and_hold(arm):
     wait_until(lambda: arm.diagnostics.get('mode') == 'gravity_compensation', 'float')
     arm.hold()
     wait_until(lambda: arm.diagnostics.get('mode') == 'hold', 'hold')
+
+
+def test_the_shell_requests_the_same(arm, monkeypatch, capsys):
+    monkeypatch.setattr('builtins.input', lambda _: 'y')
+    goal = [f'{name}={x:.3f}' for name, x in zip(MODEL.joint_names, NEAR)]
+    for command, mode in ((['move', *goal[:1]], Mode.HOLD), (['float'], Mode.FLOAT),
+                          (['hold'], Mode.HOLD), (['stop'], Mode.HOLD)):
+        assert main(command) == 0
+        wait_until(lambda: arm.diagnostics['mode'] == mode.value, PATIENCE)
+    assert arm.state.reference[0] == pytest.approx(NEAR[0], abs=2e-3)
+    monkeypatch.setattr('builtins.input', lambda _: 'q')
+    assert main(['move', '--', *map(str, HOME)]) == 1 and main(['float']) == 1
+    assert main(['float', '--yes']) == 2
+    assert 'add --at-the-stop' in capsys.readouterr().err
+    assert main(['reset']) == 0
+    assert main(['hold', '--namespace', 'nobody']) == 2
+    assert 'nobody/computed_torque_controller/hold' in capsys.readouterr().err
 
 
 def test_what_cannot_be_done_names_the_reason(arm):

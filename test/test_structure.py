@@ -33,7 +33,7 @@ ARROWS = {
     'view': PHYSICS | {'teaching', 'trajectory'},
     'nodes': LIBRARY | {'', 'view'},
     'client': {'control', 'exceptions', 'nodes', 'trajectory'},
-    'cli': LIBRARY | {'', 'export', 'nodes', 'teaching', 'view'},
+    'cli': LIBRARY | {'', 'client', 'export', 'nodes', 'teaching', 'view'},
     'reliability': LIBRARY | {'', 'nodes', 'cli'},
     '': LIBRARY,
 }

@@ -24,6 +24,11 @@ COMMANDS = {
     'export': 'dynamics and control cycle of an arm in C, or as object files',
     'demo': 'a simulated arm that floats and tracks, under the real controller',
     'view': 'a running arm in the browser; drags the links of a simulated one',
+    'hold': 'the running controller holds the arm',
+    'float': 'the running controller compensates gravity: guide the arm by hand',
+    'move': 'the running controller moves the arm to a position',
+    'stop': 'the running controller stops the arm, also with a fault',
+    'reset': 'the running controller clears a fault whose cause is gone',
     'campaign': 'faults of an arm at speed, injected many times, and its response',
     'montecarlo': 'many simulated arms with random deviations from their model',
     'commission': 'measure an arm, identify it, and write its parameters, step by step',
@@ -33,7 +38,9 @@ COMMANDS = {
     'teach': 'record an arm that is guided by hand',
     'replay': 'replay what was taught, as recorded or time-optimal',
 }
-_PACKAGES = {'campaign': 'robodyn_ros.reliability'}  # of the others: robodyn_ros.cli.NAME
+_PACKAGES = {'campaign': 'robodyn_ros.reliability', **dict.fromkeys(
+    ('hold', 'float', 'move', 'stop', 'reset'), 'robodyn_ros.cli.request')}
+# of the others: robodyn_ros.cli.NAME
 _EPILOG = """examples:
   robodyn check arm.urdf               defects of a URDF, and the payload of the arm
   robodyn demo                         the arm that comes with the package

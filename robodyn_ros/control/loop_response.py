@@ -147,9 +147,9 @@ class MeasuredLoop:
         """
         Return what follows from the responses.
 
-        More inertia than the model has for such a doublet is that of rotors, more than M_jj where
-        the model has a rotor: friction may lock other joints more than it seems. Much less, or less
-        than M_jj in a joint that has oscillated although its delay is borne, is the rotor of an
+        More inertia than the model has for such a doublet is that of rotors; more than M_jj where
+        the model has a rotor, as friction may lock other joints. Much less, or less than M_jj in
+        a joint that has oscillated although its delay is borne, is the rotor of an
         elastic joint alone, which computed torque accelerates with M_jj.
 
         Parameters

@@ -298,8 +298,9 @@ class Recorder:
                 future = client.call_async(request)
                 if self.wait(future.done, _TIMEOUT):
                     return future.result()
-            raise StateError(f'no response of the service {client.srv_name} within '
-                             f'{_TIMEOUT:g} s', service=client.srv_name)
+            full = self._node.resolve_service_name(name)
+            raise StateError(f'no response of the service {full} within {_TIMEOUT:g} s',
+                             service=full)
         finally:
             self._node.destroy_client(client)
 

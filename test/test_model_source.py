@@ -1,6 +1,8 @@
 """Where a URDF may come from, and that no text, however hostile, does harm."""
+import math
 from pathlib import Path
 import re
+import sys
 import time
 import tracemalloc
 import warnings
@@ -9,6 +11,7 @@ from hypothesis import given, HealthCheck, settings, strategies
 from model_urdf import arm, gripper, joint, LIMIT, link, robot
 import pytest
 
+from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ModelError, RobodynError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.description import _check_numbers
@@ -174,3 +177,31 @@ def test_damaged_values_load_or_are_refused(edits):
     for index, value in edits:
         parts[index + 1] = value + parts[index + 1][parts[index + 1].index('"'):]
     _loads_or_is_refused('="'.join(parts))
+
+
+XACRO = """<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro">
+<xacro:arg name="length" default="0.5"/><xacro:property name="half" value="${0.5 * 0.5}"/>
+<link name="base"/><link name="tip"><inertial><origin xyz="0 0 ${half}"/><mass value="2"/>
+<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="j" type="revolute"><parent link="base"/><child link="tip"/><axis xyz="1 0 0"/>
+<limit lower="-1" upper="1" effort="9" velocity="1"/></joint></robot>"""
+
+
+def test_a_xacro_file_is_expanded(tmp_path):
+    pytest.importorskip('xacro')
+    (tmp_path / 'arm.urdf.xacro').write_text(XACRO)
+    model = RobotModel.from_urdf(tmp_path / 'arm.urdf.xacro')
+    assert model.joint_names == ('j',) and Dynamics(model).gravity([0.5])[0] == pytest.approx(
+        -2.0 * 9.81 * 0.25 * math.sin(0.5))
+    (tmp_path / 'bad.xacro').write_text(XACRO.replace('${half}', '${nothing}'))
+    with pytest.raises(ModelError, match="xacro fails for '.*bad.xacro'.*nothing"):
+        RobotModel.from_urdf(tmp_path / 'bad.xacro')
+
+
+def test_without_xacro_the_command_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, 'xacro', None)
+    (tmp_path / 'arm.xacro').write_text(XACRO)
+    with pytest.raises(ModelError, match='pip install xacro, or give the output of `xacro .*arm'):
+        RobotModel.from_urdf(tmp_path / 'arm.xacro')
+    with pytest.raises(ModelError, match='cannot read URDF file'):
+        RobotModel.from_urdf(tmp_path / 'none.xacro')

@@ -19,12 +19,13 @@ def read_source(source: str | bytes | os.PathLike) -> str | bytes:
     ----------
     source : str, bytes or path
         Bytes, or a string that starts with ``<``, are the XML itself; any other string, or
-        a path object, names a file.
+        a path object, names a file. One that ends in ``.xacro`` is expanded by the package xacro.
 
     Raises
     ------
     ModelError
-        If there is no such regular file, or it is empty, unreadable or larger than 8 MiB.
+        If there is no such regular file, it is empty, unreadable or larger than 8 MiB, or xacro
+        is missing or fails.
 
     """
     if isinstance(source, (bytes, bytearray)) or (
@@ -33,6 +34,8 @@ def read_source(source: str | bytes | os.PathLike) -> str | bytes:
     if not isinstance(source, (str, os.PathLike)):
         raise ModelError(f'a URDF must be given as a path or as XML text, not as '
                          f'{type(source).__name__} {shown(source)}', source=shown(source))
+    if os.fsdecode(source).endswith('.xacro'):
+        return _checked(_expanded(Path(os.fsdecode(source)).expanduser()), 'the output of xacro')
     return _checked(_read_file(source), f'URDF file {shown(os.fspath(source), 200)}')
 
 
@@ -84,6 +87,24 @@ def _read_file(source: str | os.PathLike) -> bytes:
         raise ModelError(
             f'cannot read URDF file {name}: {reason}; a string that does not start with "<" is '
             'taken as the path of a file', path=name) from error
+
+
+def _expanded(path: Path) -> str:
+    """Return the URDF that xacro makes of a file, with the default arguments."""
+    name = shown(str(path), 200)
+    if path.is_file():
+        try:
+            import xacro
+        except ImportError:
+            raise ModelError(f'{name} is xacro source: pip install xacro, or give the output of '
+                             f'`xacro {name} > arm.urdf`', path=str(path)) from None
+        try:
+            return xacro.process_file(str(path)).toxml()
+        except Exception as error:  # of many types, and those of what it imports
+            raise ModelError(f'xacro fails for {name}: {shown(str(error), 300)}; look at '
+                             f'`xacro {name}`, where arguments can be given',
+                             path=str(path)) from error
+    return str(_read_file(path), 'utf-8', 'replace')
 
 
 def _checked(text: _Text, what: str) -> _Text:

@@ -134,12 +134,21 @@ def near_matches(name: object, known: Iterable[str], most: int = 12) -> str:
     names = list(known)
     if not names:
         return 'there are none'
-    lowered = {each[:_CHARACTERS].lower(): each for each in islice(names, _COMPARED)}
-    close = difflib.get_close_matches(str(name)[:_CHARACTERS].lower(), lowered, n=3, cutoff=0.5)
-    if close:
-        return 'did you mean ' + ' or '.join(shown(lowered[match]) for match in close) + '?'
+    if close := _near(name, names):
+        return 'did you mean ' + ' or '.join(map(shown, close)) + '?'
     more = f' and {len(names) - most} more' if len(names) > most else ''
     return 'known are: ' + ', '.join(map(plain, names[:most])) + more
+
+
+def has_near_match(name: object, known: Iterable[str]) -> bool:
+    """Return whether a name is likely a misspelt one of the known names."""
+    return bool(_near(name, known))
+
+
+def _near(name: object, known: Iterable[str]) -> list[str]:
+    lowered = {each[:_CHARACTERS].lower(): each for each in islice(known, _COMPARED)}
+    return [lowered[match] for match in difflib.get_close_matches(
+        str(name)[:_CHARACTERS].lower(), lowered, n=3, cutoff=0.6)]
 
 
 def plain(name: str) -> str:

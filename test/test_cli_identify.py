@@ -209,6 +209,7 @@ ROW = ','.join(map(str, range(13)))
 
 
 @pytest.mark.parametrize('text, words', [
+    (f'{ROW}\n{ROW}\n'.encode(), 'begins with numbers: give the first line the names'),
     (b'', "no column 'time'"), (b'\xff\xfe', 'is not text'),
     (HEADS.encode(), 'there are 0 usable positions'),
     (f'{HEADS}\n{ROW}\n{ROW}e100\n'.encode(), "'joint6' has the effort 1.2e+101 in sample 2"),

@@ -53,7 +53,9 @@ def test_nothing_is_what_a_driver_that_compensates_gravity_may_report():
 
 
 @pytest.mark.parametrize('effort, words', [
-    (STILL, 'likely the driver compensates gravity itself.*or the brakes hold the arm'),
+    (STILL, 'all efforts are 0: the driver does not fill them, .*Only in the last case'),
+    (STILL + 1e-310, 'all efforts are 0'),
+    (GRAVITY * np.where(np.arange(7) == 3, 159.0, 1.0), "unit of 'joint4' alone, such as raw"),
     (2.0 * GRAVITY, 'gravity is compensated twice'),
     (-GRAVITY, 'the sign of all efforts is flipped'),
     (OVERHEAD, 'the sign of all efforts is flipped.*or gravity points the wrong way'),

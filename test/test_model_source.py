@@ -205,3 +205,19 @@ def test_without_xacro_the_command_is_named(tmp_path, monkeypatch):
         RobotModel.from_urdf(tmp_path / 'arm.xacro')
     with pytest.raises(ModelError, match='cannot read URDF file'):
         RobotModel.from_urdf(tmp_path / 'none.xacro')
+
+
+@pytest.mark.parametrize('kind, remedy', [
+    ('revolute', 'lower and upper, or make it continuous'), ('prismatic', 'lower and upper$')])
+def test_only_a_joint_that_turns_may_be_continuous(kind, remedy):
+    text = XACRO.replace('type="revolute"', f'type="{kind}"').replace('${half}', '0.2')
+    text = re.sub('<limit.*?/>|<xacro.*?/>', '', text)
+    with pytest.raises(ModelError, match=f'a {kind} joint needs a <limit>.*{remedy}'):
+        RobotModel.from_urdf(text)
+
+
+def test_an_inertia_in_rows_is_explained():
+    text = XACRO.replace('ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"', '')
+    text = re.sub('<xacro.*?/>', '', text).replace('${half}', '0.2')
+    with pytest.raises(ModelError, match='ixx.*give all of ixx, ixy, ixz, iyy, iyz, izz as attr'):
+        RobotModel.from_urdf(text)

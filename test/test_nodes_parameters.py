@@ -215,6 +215,9 @@ def test_unknown_names_are_refused_with_the_near_ones(make):
         parameters.refuse_unknown()
     _, parameters = make(step=0.01)
     parameters.refuse_unknown()
+    # of another node, in a section for all
+    _, parameters = make(camera_resolution=3)
+    parameters.refuse_unknown()
 
 
 def test_the_clock_cannot_change_at_run_time(make):

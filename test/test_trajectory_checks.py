@@ -51,6 +51,12 @@ REFUSED = {
     'equal times': refused(
         [point(1.0), point(1.0)],
         'point 1: time_from_start 1 s does not come after 1 s of point 0', point=1),
+    'nearly equal times': refused(
+        [point(1.0), point(1.0 + 1e-9)], 'comes 1 ns after 1 s of point 0: leave one of them out',
+        point=1),
+    'a stamp of another clock': refused(
+        [point(1.0)], r'would begin in 1.044e\+08 s: its stamp is that far ahead',
+        options={'start_delay': 104352377.0}),
     'decreasing times': refused(
         [point(1.0), point(2.0), point(1.5)], 'point 2: .*1.5 s.*2 s of point 1', point=2,
         value=1.5, limit=2.0),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+import math
 
 import numpy as np
 
@@ -51,9 +52,13 @@ def check_state(model, q: np.ndarray, qd: np.ndarray,
         if abs(beyond[j]) > limits.furthest:
             permitted = (f'more than the {limits.furthest:g} of position_limits.'
                          + ('recovery' if limits.recovery else 'tolerance'))
-            raise StateError(
-                f"joint '{name}' stands at {x:.4f}, {place}, {permitted}; move it inside by "
-                'hand, or correct its limits or its encoder offset', joint=name, value=x)
+            turned = x - math.copysign(2.0 * math.pi, beyond[j])
+            remedy = ('one turn less is inside: correct its encoder offset by a turn'
+                      if model.position_units[j] == 'rad'
+                      and model.lower[j] <= turned <= model.upper[j] else
+                      'move it inside by hand, or correct its limits or its encoder offset')
+            raise StateError(f"joint '{name}' stands at {x:.4f}, {place}, {permitted}; {remedy}",
+                             joint=name, value=x)
         if abs(qd[j]) > _STILL:
             raise StateError(f"joint '{name}' stands at {x:.4f}, {place}, and moves at "
                              f'{qd[j]:.3g} {model.position_units[j]}/s; it can be taken over '

@@ -18,6 +18,8 @@ STANDARD_GRAVITY = 9.81
 _SIZE = 0.1       # relative deviation of an estimated gravity from the standard one
 _TILT = 0.1     # rad, smallest tilt of a mounting that is reported
 _DEVIATION = 0.1      # smallest deviation of a constant ratio from 1 that is reported
+_NOTHING = 1e-9      # N m or N, of a field that is not filled
+_MANY = 3.0          # times its gravity torque, in another unit
 _MAX_PAYLOAD = 0.5   # of the mass of the arm, largest missing payload that is reported
 
 
@@ -101,7 +103,7 @@ def _cause(arm: RestingArm) -> str:
             return cause
     # with few joints, or a wide tolerance, there may be several causes
     causes = [cause for explain in (_ratio, _payload, _mounting) if (cause := explain(arm))]
-    return '; or '.join(causes) or (
+    return '; or '.join(causes) or _one_unit(arm) or (
         'neither a sign, a unit, a payload at the tip nor the mounting explains it: compare '
         'masses and joint axes of the URDF with the arm, and order and names of its joints')
 
@@ -109,6 +111,11 @@ def _cause(arm: RestingArm) -> str:
 def _zero(arm: RestingArm) -> str:
     if not arm.fits(0.0 * arm.g):
         return ''
+    if np.abs(arm.measured[arm.reported]).max() < _NOTHING:
+        return ('all efforts are 0: the driver does not fill them, the brakes hold the arm, or it '
+                'compensates gravity itself. Only in the last case set '
+                'driver_compensates_gravity: true, as the arm falls otherwise; efforts that are '
+                'not measured must be left out')
     return ('likely the driver compensates gravity itself: then set driver_compensates_gravity: '
             'true, or gravity would be compensated twice; or the brakes hold the arm: release '
             'them first')
@@ -145,6 +152,15 @@ def _ratio(arm: RestingArm) -> str:
     return (f'it is {ratio:.3g} times the gravity torque in all joints: likely another unit, such '
             'as motor current, torque before the gear, or a percentage; the driver must report '
             'N m at the joint')
+
+
+def _one_unit(arm: RestingArm) -> str:
+    wrong = arm.misfits(arm.g)
+    usual = np.maximum(np.abs(arm.g), arm.tolerance)[wrong]
+    if 2 * len(wrong) > len(arm.reported) or (np.abs(arm.measured[wrong]) < _MANY * usual).any():
+        return ''
+    return (f'likely another unit of {_names(arm, wrong)} alone, such as raw counts or a motor '
+            'current; the driver must report N m (N) at the joint')
 
 
 def _payload(arm: RestingArm) -> str:

@@ -132,7 +132,9 @@ def check_attributes(part: Element) -> None:
         where = owner if element is part else f'{owner} <{element.tag}>'
         for name in REQUIRED.get(element.tag, ()):
             if not element.get(name, '').strip():
-                raise ModelError(f'{where}: attribute {name!r} is missing or empty; give it',
+                others = ', '.join(REQUIRED[element.tag])
+                raise ModelError(f'{where}: attribute {name!r} is missing or empty; give '
+                                 f'{"it" if others == name else f"all of {others} as attributes"}',
                                  owner=owner, element=element.tag, attribute=name)
         for tag in REQUIRED_CHILDREN.get(element.tag, ()):
             if element.find(tag) is None:

@@ -103,7 +103,9 @@ def _limits(joint: urdf.Joint, warnings: WarningList) -> tuple[float, float, flo
         if joint.type in ('revolute', 'prismatic'):
             raise ModelError(
                 f'joint {joint.name!r}: a {joint.type} joint needs a <limit>; give it effort, '
-                'velocity, lower and upper, or make it continuous', joint=joint.name)
+                'velocity, lower and upper' + (', or make it continuous'
+                                               if joint.type == 'revolute' else ''),
+                joint=joint.name)
         return -math.inf, math.inf, math.inf, math.inf
     for what, value in (('effort', limit.effort), ('velocity', limit.velocity)):
         if value < 0.0:

@@ -17,7 +17,8 @@ from rclpy.exceptions import ParameterNotDeclaredException
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 
-from robodyn_ros.exceptions import near_matches, ParameterError, RobodynError, shown
+from robodyn_ros.exceptions import (
+    has_near_match, near_matches, ParameterError, RobodynError, shown)
 from robodyn_ros.settings import for_joints, JOINT, Parameter, parameters, with_values
 
 ROS_TYPES = {
@@ -82,6 +83,7 @@ class Parameters(Generic[T]):
         self.values = tree()
         rows = parameters(tree)
         self._of_joints = [row for row in rows if JOINT in row.name]
+        self._warned = False  # of parameters of other nodes
         self._declare([row for row in rows if JOINT not in row.name])
         if hasattr(node, 'add_pre_set_parameters_callback'):  # not in ROS 2 Humble
             node.add_pre_set_parameters_callback(self._before_set)
@@ -118,12 +120,14 @@ class Parameters(Generic[T]):
 
     def refuse_unknown(self) -> None:
         """
-        Raise if the user set a parameter at start that the tree does not have.
+        Raise if a parameter that was set at start is nearly one of the tree; log the others.
+
+        A section `/**` of a file is for all nodes, with the parameters of each.
 
         Raises
         ------
         ParameterError
-            Naming the parameter, and which known ones come near.
+            Naming the parameter, and which of the tree come near.
 
         """
         given = getattr(self._node, '_parameter_overrides', {})
@@ -132,6 +136,12 @@ class Parameters(Generic[T]):
                    and not self._node.has_parameter(name) and not name.startswith(_BUILT_IN)
                    and not any(name.startswith(begin) and name.endswith(end)
                                for begin, _, end in parts)]
+        foreign = [name for name in unknown if not has_near_match(name, self.table)]
+        if foreign and not self._warned:
+            self._warned = True
+            self._node.get_logger().warning(
+                f'parameters of other nodes are ignored: {", ".join(map(shown, foreign))}')
+        unknown = [name for name in unknown if name not in foreign]
         if unknown:
             more = (f'; and {len(unknown) - _MAX_NAMED} more' if len(unknown) > _MAX_NAMED
                     else '')

@@ -28,9 +28,12 @@ from robodyn_ros.exceptions import lacking, ParameterError, RobodynError, shown
 USER_MISTAKE = 2
 TEARDOWN_LIMIT = 5.0  # s for the shutdown of ROS, after which the process exits
 
-
 _Node = TypeVar('_Node', bound=Node)
 _Result = TypeVar('_Result')
+# of the parser of parameter files, by a part of its message
+_REMEDIES = {
+    'same type': 'write all numbers of a list alike, as [0.0, 0.0, -9.81]',
+    'No value': 'give the parameter a value, or remove its line'}
 
 
 class StopRequest:
@@ -190,8 +193,9 @@ def _start_ros(arguments: list[str]) -> None:
         if lack := lacking(error):
             raise RobodynError(lack) from error
         reason = str(error).strip().partition('\n')[0]
-        raise RobodynError(f'the ROS arguments are not understood: {reason}; they are written as '
-                           'in `--ros-args -p urdf_file:=arm.urdf`') from error
+        remedy = next((each for text, each in _REMEDIES.items() if text in reason), 'they are '
+                      'written as in `--ros-args -p urdf_file:=arm.urdf`')
+        raise RobodynError(f'the ROS arguments are not understood: {reason}; {remedy}') from error
     if unknown:
         raise RobodynError(f'unknown argument {unknown[0]!r}: parameters are set as in '
                            '`--ros-args -p urdf_file:=arm.urdf`', arguments=unknown)

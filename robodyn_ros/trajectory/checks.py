@@ -22,6 +22,8 @@ from robodyn_ros.trajectory.spline import Trajectory
 
 # tolerance for rounding, of points computed to lie on a limit
 ROUNDING = 1e-6
+_NO_LIMIT = 1e9     # rad/s
+_FUTURE = 3600.0    # s, furthest begin of a trajectory
 
 
 def check_trajectory(model, joint_names: Sequence[str], points: Sequence[TrajectoryPoint],
@@ -98,7 +100,7 @@ def _turned(model, times: np.ndarray, positions: np.ndarray, start: np.ndarray) 
     """
     path = np.vstack((start, positions))
     longer = np.abs(np.diff(path, axis=0)) - np.diff(times, prepend=0.0).clip(0.0)[:, None] * (
-        np.asarray(model.velocity_limit))
+        np.minimum(model.velocity_limit, _NO_LIMIT))
     for i, j in np.argwhere((np.abs(np.diff(path, axis=0)) > math.pi + ROUNDING)
                             & (longer <= 0.0) & np.asarray(model.continuous)):
         way = path[i + 1, j] - path[i, j]
@@ -166,6 +168,10 @@ def _worst(excess):
 
 
 def _check_end(arrays, times, start_delay, model) -> None:
+    if start_delay > _FUTURE:
+        _reject(f'the trajectory would begin in {start_delay:.4g} s: its stamp is that far ahead '
+                'of the clock of this node; set both clocks, or send stamp 0 to start now',
+                value=start_delay, limit=_FUTURE)
     if times[-1] <= 0.0:
         text = (f'the trajectory ended {-times[-1]:.3f} s ago: its stamp lies '
                 f'{-start_delay:.3f} s in the past; send stamp 0 to start now'

@@ -20,6 +20,7 @@ FIELDS = {'positions': 'position', 'velocities': 'velocity', 'accelerations': 'a
           'efforts': 'effort'}
 _MAX_POINTS = 20_000  # three minutes at 100 per second; the check of more takes seconds
 _NO_NUMBERS = TypeError, ValueError, AttributeError  # of a value that is not made of numbers
+_LEAST = 1e-5  # s between two points
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +134,11 @@ def _times(points) -> np.ndarray:
         if not np.isfinite(t) or t < 0.0:
             raise _invalid(f'point {i}: time_from_start is {t:g} s; it must be 0 or more',
                            point=i, value=t)
-        if t <= before:
-            raise _invalid(f'point {i}: time_from_start {t:g} s does not come after {before:g} s '
-                           f'of point {i - 1}', point=i, value=t, limit=before)
+        if t < before + _LEAST:
+            distance = ('does not come' if t <= before else f'comes {1e9 * (t - before):.3g} ns')
+            raise _invalid(f'point {i}: time_from_start {t:g} s {distance} after {before:g} s '
+                           f'of point {i - 1}: leave one of them out, or give later times',
+                           point=i, value=t, limit=before)
         before = t
     return times
 

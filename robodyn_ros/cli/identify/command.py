@@ -46,8 +46,8 @@ _PAYLOAD = ('mass (kg)', 'com x (m)', 'com y', 'com z', 'Ixx (kg m^2)', 'Iyy', '
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add = parser.add_argument
-    add('recording', type=Path, metavar='BAG', help='folder of a rosbag2, its .mcap or .db3, or a '
-        '.csv with columns time, JOINT.position and JOINT.effort')
+    add('recording', type=Path, metavar='BAG', help='folder of a rosbag2, its .mcap or .db3 with '
+        'metadata.yaml, or a .csv with columns time, JOINT.position and JOINT.effort')
     add_robot_arguments(parser)
     add('--topic', default='/joint_states', help='topic of positions (default /joint_states)')
     add('--effort-topic', metavar='TOPIC', help='topic of efforts, JointState or '

@@ -97,7 +97,7 @@ def _opened(path: Path) -> Iterator:
             yield reader
     except (AnyReaderError, OSError) as error:
         raise RobodynError(f'{path} cannot be read as a bag: {error}. A bag is a folder with a '
-                           'metadata.yaml; `ros2 bag reindex` writes a new one',
+                           f'metadata.yaml; `ros2 bag reindex {folder}` writes a new one',
                            path=str(path)) from error
 
 
@@ -205,6 +205,14 @@ def _read_table(path: Path, joint_names: Sequence[str]) -> Recording:
                      table[:, n + 1:])
 
 
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def _table(path: Path) -> tuple[list[str], np.ndarray]:
     """Return heads and rows of a CSV file; entries that are not numbers are NaN."""
     try:
@@ -213,6 +221,9 @@ def _table(path: Path) -> tuple[list[str], np.ndarray]:
         raise RobodynError(f'{path} is not text ({error}): write the table as UTF-8',
                            path=str(path)) from error
     heads = [head.strip() for head in first.split(',')]
+    if all(map(_is_number, heads)):
+        raise RobodynError(f'{path} begins with numbers: give the first line the names of the '
+                           'columns, time,JOINT.position,...,JOINT.effort,...', path=str(path))
     lines = [(number, line) for number, line in enumerate(others, 2) if line.strip()]
     for number, line in lines:
         if line.count(',') + 1 != len(heads):

@@ -55,7 +55,8 @@ class Symbol:
         return self.graph.negate(self)
 
     def _refuse(self, *_):
-        raise TypeError('a traced kernel must not branch on a value: use select()')
+        raise TypeError('a traced kernel must not branch on a value: use when() of '
+                        'robodyn_ros.dynamics.jit.flags')
 
     def _refuse_number(self, *_):
         raise TypeError('functions of math and NumPy take no symbols: use sincos, sqrt, absolute '

@@ -149,9 +149,9 @@ def test_a_rotor_that_is_given_later_replaces_the_measured_one():
 
 
 def test_a_rotor_that_is_known_is_not_found_again():
-    """Dry friction locks the other joints: the inertia is M_jj, with the rotor that is known."""
+    """Dry friction locks the other joints, and may look like inertia."""
     M, rotors = DYNAMICS.mass_matrix(Q), np.full(7, 0.05)
-    found = responses(1.1 * (np.diag(M) + rotors))
+    found = responses(2.0 * (np.diag(M) + rotors))
     for armature, added in ((rotors, False), (NONE, True)):
         loop = MeasuredLoop.of(found, SEEN, M, armature, 0.06 * LIMIT, 1e-3, STILL, GAINS)
         assert loop.missing.any() == added

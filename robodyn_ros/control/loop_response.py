@@ -147,8 +147,8 @@ class MeasuredLoop:
         """
         Return what follows from the responses.
 
-        More inertia than the model has for such a doublet is that of rotors; more than M_jj where
-        the model has a rotor, as friction may lock other joints. Much less, or less than M_jj in
+        More inertia than the model has for such a doublet is that of rotors, where the model has
+        none: friction that locks other joints shows too much. Much less, or less than M_jj in
         a joint that has oscillated although its delay is borne, is the rotor of an
         elastic joint alone, which computed torque accelerates with M_jj.
 
@@ -187,12 +187,11 @@ class MeasuredLoop:
         wn = np.sqrt(gains.kp)
         borne = largest_frequencies(0.5 * gains.kd / np.maximum(wn, _TINY), delay) >= wn
         elastic = known & (inertia < np.where(shaken & borne, locked, _LIGHTER * model))
-        # a rotor that is known is doubted only where the joint is heavier with all others locked
-        likely = np.where(armature > 0.0, locked, model)
-        rotors, lacks = np.zeros_like(model), ~unknown & (inertia > _HEAVIER * likely)
+        # less inertia than there is is safe: a rotor that is given is right
+        rotors = np.zeros_like(model)
+        lacks = ~unknown & (inertia > _HEAVIER * model) & (armature == 0.0)
         for _ in range(_ITERATIONS):
             now = moved_inertia(M + np.diag(rotors), friction, torque)
-            now = np.where(armature > 0.0, locked + rotors, now)
             rotors = np.where(lacks, np.maximum(rotors + inertia - now, 0.0), 0.0)
         return cls(tuple(responses), armature, rotors, np.where(elastic, locked / inertia, 1.0),
                    unknown, np.where(known.any(), delay, 0.0))

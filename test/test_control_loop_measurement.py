@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from robodyn_ros.cli.check.loop_plot import open_loop
 from robodyn_ros.control import ArmController, loop_measurement, Settings
 from robodyn_ros.control.gain_design import make_gains
 from robodyn_ros.control.loop_margin import gain_margin, largest_frequency, phase_margin
@@ -119,6 +120,19 @@ def test_margins_are_those_of_the_frequency_response(damping_ratio, delay):
 
 def responses(inertia, friction=0.0, delay=0.002):
     return [Response(delay, float(J), friction, 0.0) for J in inertia]
+
+
+def test_the_picture_shows_the_margins():
+    kp, kd, delay, gain = 400.0, 40.0, 0.008, 2.0
+    wn = math.sqrt(gain * kp)
+    w = np.geomspace(1.0, 300.0, 200_000)
+    loop = open_loop(w, kp, kd, delay, gain)
+    crossover = np.argmin(np.abs(np.abs(loop) - 1.0))
+    assert math.pi + np.unwrap(np.angle(loop))[crossover] - math.tau == pytest.approx(
+        phase_margin(wn, 0.5 * gain * kd / wn, delay) - math.tau, abs=1e-3)
+    turned = np.argmin(np.abs(np.unwrap(np.angle(loop))[w > w[crossover]] + math.pi))
+    assert 1.0 / np.abs(loop[w > w[crossover]][turned]) == pytest.approx(
+        gain_margin(wn, 0.5 * gain * kd / wn, delay), rel=1e-3)
 
 
 def test_rotors_explain_inertia_that_the_model_lacks():

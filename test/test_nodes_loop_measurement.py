@@ -7,6 +7,7 @@ pytest.importorskip('rclpy', reason='a controller needs ROS 2')
 
 from controller_node import ARM, CONTROLLER, PATIENT, SIMULATOR  # noqa: E402
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
+from robodyn_ros.cli.main import main  # noqa: E402
 from ros_process import NodeProcess, Probe  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 
@@ -16,7 +17,7 @@ MEASURES = {**PATIENT, 'measure_loop': True}
 
 
 @pytest.mark.parametrize('loop', ['native', 'python'])
-def test_rotors_that_the_urdf_lacks_are_found(loop):
+def test_rotors_that_the_urdf_lacks_are_found(loop, tmp_path, capsys):
     with NodeProcess(SIMULATOR, {**URDF, 'armature': ROTORS}), Probe() as probe, NodeProcess(
             CONTROLLER, {**URDF, **MEASURES, 'loop': loop}) as controller:
         states = probe.subscribe(JointState, 'joint_states')
@@ -41,3 +42,6 @@ def test_rotors_that_the_urdf_lacks_are_found(loop):
             added = float(line.split(' kg m^2 are added')[0].rsplit(' ', 1)[1])
             assert added == pytest.approx(ROTORS[k], rel=0.5), line
         assert 'fault' not in controller.output
+        picture = tmp_path / 'loops.png'
+        main(['check', str(ARM), '--live', '--poses', '10', '--plot', str(picture)])
+        assert picture.stat().st_size > 10_000 and 'loop measured' in capsys.readouterr().out

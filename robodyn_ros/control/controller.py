@@ -348,6 +348,7 @@ class ArmController:
     gains_not_borne = _reported(Status.gains_not_borne)
     oscillations = _reported(Status.oscillations)
     feedback_inertia = _reported(Status.feedback_inertia)
+    loop_numbers = _reported(Status.loop_numbers)
     loop_summary = _reported(Status.loop_summary)
     measured_loops = _reported(Status.measured_loops)
     recovery = _reported(Status.recovery)

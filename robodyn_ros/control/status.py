@@ -221,6 +221,18 @@ class Status:
         return found + (f'; not found for {", ".join(unknown)}' if unknown else '')
 
     @property
+    def loop_numbers(self) -> dict[str, dict[str, float]]:
+        """Return by joint the numbers of its measured loop, and its gains; {} if there is none."""
+        loop, gains = self.arm.design.loop, self.arm.design.gains
+        if loop is None or not loop.answers:
+            return {}
+        return {name: {
+            'delay': float(loop.delay[j]), 'gain': float(loop.excess[j]),
+            'resonance': 0.0 if (found := loop.responses[j]) is None else found.resonance,
+            'kp': float(gains.kp[j]), 'kd': float(gains.kd[j])}
+            for j, name in enumerate(self.arm.model.joint_names)}
+
+    @property
     def measured_loops(self) -> dict[str, str]:
         """Return by joint what its measured loop has changed, as text."""
         loop, gains, found = self.arm.design.loop, self.arm.design.gains, {}

@@ -17,7 +17,7 @@ from sensor_msgs.msg import JointState
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.nodes.commanders import Commanders
 from robodyn_ros.nodes.controller import node as controller
-from robodyn_ros.nodes.controller.report import loop_lines
+from robodyn_ros.nodes.controller.report import loop_lines, loop_numbers
 from robodyn_ros.nodes.conversions import seconds
 from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.nodes.process import init_tool, run, tool_node
@@ -78,6 +78,8 @@ class Seen(NamedTuple):
         Parameter of the controller of this package, if it runs.
     loop : tuple of str
         What it found when it measured the loop, as lines.
+    loops : dict
+        By joint the numbers of its loop, see `Status.loop_numbers`.
 
     """
 
@@ -93,6 +95,7 @@ class Seen(NamedTuple):
     parameters: dict[str, Any] | None
     command_joints: tuple[str, ...] | None
     loop: tuple[str, ...] = ()
+    loops: dict[str, dict[str, float]] = {}
 
 
 def observe(joint_states: str, commands: str, timeout: float, duration: float,
@@ -154,7 +157,7 @@ def _observe(node: Node, joint_states: str, commands: str, timeout: float, durat
         _names(node.get_subscriptions_info_by_topic(topic)), effort_controller,
         _parameters(node, effort_controller, ['joints', 'interface_name']),
         None if found is None else tuple(found['command_joints'] or ()),
-        () if found is None else _measured_loop(diagnostics, own))
+        *(((), {}) if found is None else _measured_loop(diagnostics, own)))
 
 
 def _collect(states: PolledSubscription, end: float, on_poll: Callable[[], None],
@@ -172,15 +175,17 @@ def _collect(states: PolledSubscription, end: float, on_poll: Callable[[], None]
     return found
 
 
-def _measured_loop(diagnostics: PolledSubscription, own: str) -> tuple[str, ...]:
-    """Return what the controller of a name has found about its loop, as lines."""
+def _measured_loop(diagnostics: PolledSubscription, own: str
+                   ) -> tuple[tuple[str, ...], dict[str, dict[str, float]]]:
+    """Return what the controller of a name has found about its loop, as lines and numbers."""
     lines: tuple[str, ...] = ()
+    numbers: dict[str, dict[str, float]] = {}
     while (message := diagnostics.wait(0.0)) is not None:
         for status in message.status:
             values = {pair.key: pair.value for pair in status.values}
             if status.name == f'{own}: controller':
-                lines = tuple(loop_lines(values))
-    return lines
+                lines, numbers = tuple(loop_lines(values)), loop_numbers(values)
+    return lines, numbers
 
 
 def _parameters(node: Node, name: str, wanted: Sequence[str]) -> dict[str, Any] | None:

@@ -10,24 +10,29 @@ from __future__ import annotations
 
 import argparse
 import json
+from pathlib import Path
 import sys
 
 from robodyn_ros.cli.check.as_json import document
 from robodyn_ros.cli.check.finding import Finding, lines, NOTE, stops
 from robodyn_ros.cli.check.loop_cost import LoopCost, measure
+from robodyn_ros.cli.check.loop_plot import draw
 from robodyn_ros.cli.check.model import read, Reading
 from robodyn_ros.cli.check.motors import findings as findings_of_motors, limits_table, Motors
 from robodyn_ros.cli.domain import add_enclave_argument
+from robodyn_ros.cli.picture import check_picture
 from robodyn_ros.cli.progress import Steps
 from robodyn_ros.cli.report import number
 from robodyn_ros.cli.robot import add_robot_arguments, between, Robot, whole_number
 from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.exceptions import ParameterError, StateError
 
 EXAMPLES = """examples:
   robodyn check arm.urdf
   robodyn check arm.urdf --tip link7 --lock finger_joint:0.02
   robodyn check arm.urdf --gravity 9.81 0 0          an arm on a wall
   robodyn check arm.urdf --live                      the running arm as well; needs ROS
+  robodyn check arm.urdf --live --plot loop.png      measured loops, with their margins
   robodyn check arm.urdf --json > check.json
 
 exit codes: 0 a start is possible, 1 a finding prevents it, 2 invalid arguments or input
@@ -53,12 +58,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     live.add_argument('--commands', default='effort_controller/commands', metavar='TOPIC',
                       help='default effort_controller/commands')
     add_enclave_argument(live)
+    live.add_argument('--plot', type=Path, metavar='FILE',
+                      help='picture of the measured loops: gain and phase over frequency')
     live.add_argument('--driver-compensates-gravity', action='store_true',
                       help='the reported efforts may lack the gravity torque')
 
 
 def run(options: argparse.Namespace) -> int:
     """Check the arm; return 0, or 1 if a finding prevents a start."""
+    if options.plot is not None:
+        if not options.live:
+            raise ParameterError('--plot shows the loops of the running arm: add --live')
+        check_picture(options.plot)
     steps = Steps(sys.stderr if options.json else sys.stdout)
     robot = Robot.from_options(options)
     with steps('read the URDF') as step:
@@ -101,6 +112,12 @@ def _check_live(dynamics: Dynamics, options: argparse.Namespace, steps: Steps):
         seen = observe(options.joint_states, options.commands, options.timeout, options.listen,
                        steps.tick, options.enclave)
         step.result = f'{len(seen.messages)} joint states'
+    if options.plot is not None:
+        if not seen.loops:
+            raise StateError('no controller has measured its loop: it does after its activation, '
+                             'in the first hold, with measure_loop: true')
+        draw(options.plot, seen.loops)
+        steps.write_line(f'written: {options.plot}')
     return judge(dynamics, seen, options.driver_compensates_gravity)
 
 

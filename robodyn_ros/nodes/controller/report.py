@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+import json
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 import numpy as np
@@ -22,6 +23,7 @@ from robodyn_ros.trajectory import Trajectory
 
 # diagnostics of the measured loop
 _LOOP, _CHANGED, _MEASURES = 'measured loop', 'changed by it', 'is being measured'
+_NUMBERS = 'loop of each joint'
 _LATE = 1.0    # s after the last point, then an unmet goal tolerance is a warning
 _EQUAL = 0.05  # ratio of velocity and change of position - 1, below which the lag is to blame
 
@@ -35,6 +37,11 @@ def loop_lines(values: Mapping[str, str]) -> list[str]:
     """Return what a controller with these diagnostics has found about its loop, as lines."""
     found, changed = values.get(_LOOP), values.get(_CHANGED)
     return [f'loop measured: {found}', *(changed.split('; ') if changed else ())] if found else []
+
+
+def loop_numbers(values: Mapping[str, str]) -> dict[str, dict[str, float]]:
+    """Return what `Status.loop_numbers` of a controller with these diagnostics returns."""
+    return json.loads(values.get(_NUMBERS) or '{}')
 
 
 class ControllerReport:
@@ -234,6 +241,7 @@ class ControllerReport:
             'fault': controller.fault, 'recovery': controller.recovery,
             'guard': self._guard.summary, 'loop': self._cycle.loop,
             _LOOP: _MEASURES if controller.loop.running else controller.loop_summary,
+            _NUMBERS: json.dumps(controller.loop_numbers),
             _CHANGED: '; '.join(controller.measured_loops.values()),
             'last motion': controller.message,
             'last result': '' if controller.code is None else controller.code.name,

@@ -1,6 +1,6 @@
 # Everything runs in .venv, which .ci/venv makes and fills.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-matrix bench docs lint style types structure clean
+.PHONY: help demo test test-all test-matrix bench docs sbom audit lint style types structure clean
 BIN := .venv/bin
 comma := ,
 unexport _ROS_WHEELS_BOOTSTRAP_COMPLETE
@@ -13,6 +13,7 @@ help:
 	@echo 'make test-matrix [CELLS=...]           a slice of the tests on several Pythons and ROS releases'
 	@echo 'make bench                             measure the speed, beside Pinocchio, MuJoCo and an echo node'
 	@echo 'make docs                              build the pages: docs/_build/index.html'
+	@echo 'make sbom, make audit                  what is installed, as CycloneDX; its known vulnerabilities'
 	@echo 'make lint                              check style, types and structure only'
 	@echo 'make clean                             remove all that these made'
 	@echo 'PYTHON=python3.12 chooses the Python; a sourced ROS 2 is used if there is one.'
@@ -44,6 +45,21 @@ docs:
 	@$(BIN)/python -m sphinx -W --keep-going -q docs docs/_build
 	@echo 'built: docs/_build/index.html'
 
+AUDIT := .venv-audit/bin
+
+$(AUDIT)/pip-audit:
+	@$(or $(PYTHON),python3) -m venv .venv-audit
+	@$(AUDIT)/pip install -q cyclonedx-bom pip-audit
+
+sbom: $(AUDIT)/pip-audit
+	@.ci/venv plot
+	@$(AUDIT)/cyclonedx-py environment $(BIN)/python -o sbom.json
+	@echo 'written: sbom.json'
+
+audit: $(AUDIT)/pip-audit
+	@.ci/venv plot
+	@$(AUDIT)/pip-audit --path $(BIN)/../lib/python*/site-packages
+
 lint:
 	@.ci/venv plot,test
 	@$(MAKE) --no-print-directory -j2 -Otarget style types structure
@@ -58,6 +74,6 @@ structure:
 	@$(BIN)/python -m pytest -q test/test_pep257.py test/test_structure.py
 
 clean:
-	rm -rf .venv .venv-matrix .pytest_cache .mypy_cache .hypothesis build dist install log docs/_build robodyn_ros.egg-info \
+	rm -rf .venv .venv-audit .venv-matrix sbom.json .pytest_cache .mypy_cache .hypothesis build dist install log docs/_build robodyn_ros.egg-info \
 	  robodyn_demo.png robodyn_demo.npz
 	find robodyn_ros test launch benchmark -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true

@@ -277,6 +277,12 @@ def test_status(changes, words):
     assert words in status(snapshot(**changes))
 
 
+def test_an_aborted_motion_is_not_green():
+    shown = status(snapshot(mode='hold', aborted=True, notes={'last motion': 'silent'}))
+    assert 'hold: motion aborted' in shown and '#2f9e5b' not in shown and '<b>silent</b>' in shown
+    assert '#2f9e5b' in status(snapshot(mode='hold', notes={'last motion': 'the goal is reached'}))
+
+
 def test_a_history_forgets():
     history = History(2, 10.0)
     assert history.table().shape == (3, 1)

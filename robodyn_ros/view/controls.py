@@ -25,8 +25,9 @@ MAX_PAYLOAD = 5.0    # kg, end of the slider
 _FREE = np.pi        # rad or m; range of the slider to each side if its joint has no limits
 _MOVED = 1e-3        # rad or m; smallest change of a slider
 _NOTIFY = 2.0        # s between two notifications about an excessive payload
-_SERVICES = (('Hold', 'hold', None), ('Float', 'float', None), ('Stop', 'stop', 'red'),
-             ('Pause motion', 'pause', None), ('Resume motion', 'resume', None),
+# the one that must be found at once is the first, and the only one of its colour
+_SERVICES = (('Stop', 'stop', 'red'), ('Hold', 'hold', 'gray'), ('Float', 'float', 'gray'),
+             ('Pause motion', 'pause', 'gray'), ('Resume motion', 'resume', 'gray'),
              ('Reset fault', 'reset_fault', 'gray'))
 
 
@@ -73,7 +74,7 @@ class Controls:
             self.teaching = TeachPanel(self._gui, dynamics, send, self.notify)
             self._add_motion()
         panel.dock_left()
-        panel.set_width(300)
+        panel.set_width(340)
 
     @property
     def client_id(self) -> int:

@@ -54,6 +54,8 @@ class Snapshot:
         Mode and fault of the controller.
     notes : dict of str to str
         Other diagnostics of controller and simulator.
+    aborted : bool
+        Whether the last motion ended before its goal.
     simulated : bool
         Whether the arm is a simulated one, which accepts external forces.
     paused : bool
@@ -75,6 +77,7 @@ class Snapshot:
     mode: str = NO_CONTROLLER
     fault: str = ''
     notes: dict[str, str] = field(default_factory=dict)
+    aborted: bool = False
     simulated: bool = False
     paused: bool = False
     pushes: tuple[Push, ...] = ()

@@ -10,6 +10,7 @@ import numpy as np
 from robodyn_ros.model import RobotModel
 from robodyn_ros.view.snapshot import NO_CONTROLLER, Snapshot
 
+LAST_MOTION = 'last motion'  # name of the note
 _SILENT = 0.5  # s without joint states after which they count as missing
 _GREEN, _AMBER, _RED, _GREY = '#2f9e5b', '#e39a2d', '#d64545', '#868e96'
 _PILL = ('<span style="background:{color};color:white;border-radius:10px;padding:2px 12px;'
@@ -22,7 +23,8 @@ _ROW = """<div style="display:flex;align-items:center;gap:8px;height:20px">
 <div style="position:absolute;left:{left:.2f}%;width:{width:.2f}%;height:100%;border-radius:3px;
 background:{color}"></div>
 <div style="position:absolute;left:50%;width:1px;height:100%;background:#8888"></div></div>
-<span style="width:104px;text-align:right;font-variant-numeric:tabular-nums">{text}</span></div>"""
+<span style="min-width:112px;white-space:nowrap;text-align:right;
+font-variant-numeric:tabular-nums">{text}</span></div>"""
 
 
 def status(snapshot: Snapshot) -> str:
@@ -33,8 +35,12 @@ def status(snapshot: Snapshot) -> str:
         lines[0] += f'<span style="color:{_GREY}"> &nbsp;simulated arm</span>'
     if trouble:
         lines.append(f'<span style="color:{_RED}">{escape(trouble)}</span>')
-    lines += [f'<span style="color:{_GREY}">{escape(name)}:</span> {escape(text)}'
-              for name, text in snapshot.notes.items() if text]
+    for name, text in snapshot.notes.items():
+        if text:
+            wrong = snapshot.aborted and name == LAST_MOTION
+            color, shown = ((_AMBER, f'<b>{escape(text)}</b>') if wrong else
+                            (_GREY, escape(text)))
+            lines.append(f'<span style="color:{color}">{escape(name)}:</span> {shown}')
     rows = ''.join(f'<div style="margin:3px 0">{line}</div>' for line in lines)
     return f'<div style="font-size:13px;padding:4px 10px">{rows}</div>'
 
@@ -50,7 +56,8 @@ def _verdict(snapshot: Snapshot) -> tuple[str, str, str]:
         return _AMBER, 'paused', ''
     if snapshot.mode == NO_CONTROLLER:
         return _GREY, snapshot.mode, ''
-    return _GREEN, snapshot.mode.replace('_', ' '), ''
+    mode = snapshot.mode.replace('_', ' ')
+    return (_AMBER, f'{mode}: motion aborted', '') if snapshot.aborted else (_GREEN, mode, '')
 
 
 def torque_bars(model: RobotModel, torque: np.ndarray) -> str:

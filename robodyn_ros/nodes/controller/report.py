@@ -244,6 +244,7 @@ class ControllerReport:
             _NUMBERS: json.dumps(controller.loop_numbers),
             _CHANGED: '; '.join(controller.measured_loops.values()),
             'last motion': controller.message,
+            'motion aborted': str(controller.aborted),
             'last result': '' if controller.code is None else controller.code.name,
             'unmet goal tolerance': controller.unmet_goal,
             'speed along the path': controller.path_speed.text,

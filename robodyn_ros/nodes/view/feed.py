@@ -20,12 +20,13 @@ from robodyn_ros.nodes.view.joint_values import JointValues, STATES
 from robodyn_ros.nodes.view.names import Names
 from robodyn_ros.trajectory import shortest_turn
 from robodyn_ros.view.snapshot import NO_CONTROLLER, Push, Snapshot
+from robodyn_ros.view.status import LAST_MOTION
 
 _SILENT = 2.5    # s without diagnostics, published once a second, after which a node is gone
 _FORGET = 0.5    # s for which a reference or a torque term is shown
 _PUSHED = 0.3    # s for which a push is shown
 _DISCOVER = 1.0  # s between two checks for a simulator
-_NOTES = ('law', 'recovery', 'last motion', 'saturated joints')  # of the diagnostics
+_NOTES = ('law', 'recovery', LAST_MOTION, 'saturated joints')  # of the diagnostics
 
 
 class Feed:
@@ -110,7 +111,7 @@ class Feed:
              if now - received < _FORGET},
             reference.named if controlled else (), mode,
             notes.pop('fault', '') or simulator.get('fault', ''), notes,
-            self._simulated, simulator.get('paused') == 'true',
+            bool(notes.pop('aborted', '')), self._simulated, simulator.get('paused') == 'true',
             tuple(push for end, push in self._pushes.values() if now < end))
 
     def _take(self, now: float) -> None:
@@ -161,7 +162,8 @@ class Feed:
             return NO_CONTROLLER, {}
         fault = values.get('fault', '')
         notes = {key: values[key] for key in _NOTES if values.get(key) not in (None, fault)}
-        return values.get('mode', NO_CONTROLLER), {'fault': fault, **notes}
+        aborted = 'yes' if values.get('motion aborted') == 'True' else ''
+        return values.get('mode', NO_CONTROLLER), {'fault': fault, 'aborted': aborted, **notes}
 
     def _diagnostics_of(self, now: float, node: str) -> dict[str, str]:
         """Return the values in the diagnostics of a node; empty if it is silent."""

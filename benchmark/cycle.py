@@ -31,8 +31,7 @@ from robodyn_ros.cli.bench.timing import Budget, Call, interleaved_times, quarti
 from robodyn_ros.cli.report import table
 from robodyn_ros.control import ArmController, Mode, Settings, with_slots
 from robodyn_ros.control.compiled import CompiledCycle
-from robodyn_ros.control.gain_schedule import ScheduledGains
-from robodyn_ros.control.settings import CollisionSettings, GainSchedule
+from robodyn_ros.control.settings import CollisionSettings
 from robodyn_ros.control.state import RECEIVED
 from robodyn_ros.control.steps import laws
 from robodyn_ros.dynamics.jit.bound import BoundCall
@@ -129,9 +128,8 @@ def measure_start(joints):
 def start(joints, cache, names):
     """Return the processor time and the elapsed time until laws are ready, in s."""
     dynamics = robot(joints, Path(cache))
-    model, tip = dynamics.model, dynamics.model.tip
-    cycle = CompiledCycle(dynamics, tip, tip, 3, Settings().stale.stop,
-                          ScheduledGains(model, GainSchedule()).table)
+    tip = dynamics.model.tip
+    cycle = CompiledCycle(dynamics, tip, tip, 3, Settings().stale.stop)
     begin = time.process_time(), time.perf_counter()
     cycle.prepare(*names)
     return time.process_time() - begin[0], time.perf_counter() - begin[1]

@@ -6,8 +6,6 @@ from types import SimpleNamespace
 import numpy as np
 from robodyn_ros.control import Loads
 from robodyn_ros.control.compiled import CompiledCycle
-from robodyn_ros.control.gain_schedule import ScheduledGains
-from robodyn_ros.control.settings import GainSchedule
 from robodyn_ros.control.steps.body import Body
 from robodyn_ros.control.steps.gains import Program as Gains
 from robodyn_ros.dynamics.jit import blocks
@@ -61,8 +59,7 @@ def body_of(dynamics, gains, learning_link=''):
     """
     model = dynamics.model
     slot = Loads(dynamics).parameter_index(learning_link) if learning_link else None
-    made = CompiledCycle(dynamics, model.tip, learning_link or model.tip, slot, LONGEST_PAUSE,
-                         ScheduledGains(model, GainSchedule()).table)
+    made = CompiledCycle(dynamics, model.tip, learning_link or model.tip, slot, LONGEST_PAUSE)
     functions = {name: [_over_lists(each) for each in table]
                  for name, table in made.functions.items()}
     return Body(made.robot, SimpleNamespace(**functions), doubles(dynamics.runtime),

@@ -12,7 +12,6 @@ import subprocess
 import sys
 from threading import Event
 from time import monotonic
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -34,13 +33,11 @@ ROOT = Path(__file__).resolve().parents[1]
 URDF = ROOT / 'urdf' / 'reference' / 'two_link_payload.urdf'
 BENCHMARK = ROOT / 'benchmark' / 'cycle.py'
 MODEL = with_slots(RobotModel.from_urdf(URDF))
-NONE = SimpleNamespace(rows=[], factors=[], continuous=[False, False], sharpness=2.0)
 OTHERS = [name for name in laws.NAMES if name not in REQUIRED]
 
 
-def made(cache, model=MODEL, link=MODEL.tip, learning_link=MODEL.tip, slot=3, pause=0.25,
-         schedule=NONE):
-    return CompiledCycle(Dynamics(model, cache=cache), link, learning_link, slot, pause, schedule)
+def made(cache, model=MODEL, link=MODEL.tip, learning_link=MODEL.tip, slot=3, pause=0.25):
+    return CompiledCycle(Dynamics(model, cache=cache), link, learning_link, slot, pause)
 
 
 @pytest.fixture(scope='module')
@@ -106,8 +103,6 @@ def other_link(model):
 
 CHANGES = {
     'slot': {'slot': None}, 'pause': {'pause': 0.2},
-    'schedule': {'schedule': SimpleNamespace(**{**vars(NONE), 'rows': [[0.0, 0.0]],
-                                                'factors': [[1.0, 2.0]]})},
     'lower': {'model': replace(MODEL, lower=MODEL.lower + 0.1)},
     'upper': {'model': replace(MODEL, upper=MODEL.upper + 0.1)},
     'speed': {'model': replace(MODEL, velocity_limit=MODEL.velocity_limit + 1.0)}}
@@ -343,7 +338,6 @@ class Arm:
         p.law[()] = laws.ROWS['computed_torque']
         p.law_damping[()] = p.law_stiffness[()] = 1.0
         p.motion.deceleration[:] = 5.0
-        self.m.schedule[:] = 1.0
         for each in (p.external, p.target):
             each.end[:] = -np.inf
         p.external_law.until[()] = p.reflection.end[()] = -np.inf
@@ -364,7 +358,7 @@ class Arm:
 @pytest.fixture(scope='module')
 def cycle(cache):
     dynamics = Dynamics(MODEL, cache=cache)
-    cycle = CompiledCycle(dynamics, MODEL.tip, MODEL.tip, 3, 0.25, NONE)
+    cycle = CompiledCycle(dynamics, MODEL.tip, MODEL.tip, 3, 0.25)
     cycle.prepare(*laws.NAMES)
     cycle.runtime = dynamics.runtime
     return cycle

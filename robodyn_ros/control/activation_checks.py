@@ -53,7 +53,8 @@ def check_state(model, q: np.ndarray, qd: np.ndarray,
             permitted = (f'more than the {limits.furthest:g} of position_limits.'
                          + ('recovery' if limits.recovery else 'tolerance'))
             turned = x - math.copysign(2.0 * math.pi, beyond[j])
-            remedy = ('one turn less is inside: correct its encoder offset by a turn'
+            turn = 'less' if beyond[j] > 0.0 else 'more'
+            remedy = (f'one turn {turn} is inside: correct its encoder offset by a turn'
                       if model.position_units[j] == 'rad'
                       and model.lower[j] <= turned <= model.upper[j] else
                       'move it inside by hand, or correct its limits or its encoder offset')

@@ -57,8 +57,6 @@ class CompiledCycle:
         Index of its ten parameters in the runtime of the dynamics; None: no slot.
     longest_pause : float
         Longest time in s between two cycles over which the reference is advanced.
-    schedule : GainSchedule
-        Schedule of the gains.
 
     Attributes
     ----------
@@ -76,12 +74,12 @@ class CompiledCycle:
     """
 
     def __init__(self, dynamics: Dynamics, link: str, learning_link: str, slot: int | None,
-                 longest_pause: float, schedule):
+                 longest_pause: float):
         model, tree = dynamics.model, dynamics.tree
         n = model.nv
         self.name = model.name
         self._dynamics = dynamics
-        self._arguments = dynamics, link, learning_link, slot, longest_pause, schedule
+        self._arguments = dynamics, link, learning_link, slot, longest_pause
         terms = Lists([n] * len(Term))
         self.dimensions = d = {
             'joints': n, 'bodies': Lists([1] * model.nb), 'wrenches': Lists([6] * model.nb),
@@ -95,7 +93,7 @@ class CompiledCycle:
             tree=tree, lower=list(map(float, model.lower)), upper=list(map(float, model.upper)),
             longest_pause=longest_pause, frame=frame, slot=slot,
             reach_lower=list(map(float, lower)), reach_upper=list(map(float, upper)),
-            speeds=list(map(float, speeds)), schedule=schedule, dimensions=d)
+            speeds=list(map(float, speeds)), dimensions=d)
         self.sizes = {name: blocks.size(cls, d) for name, cls in BLOCKS.items()}
         runtime, arrays, gains, task, share, limit = laws.sizes(d)
         inputs = (Lists([runtime]), _rows(arrays, n), gains, task, share, Lists([limit]))

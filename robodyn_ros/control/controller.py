@@ -22,7 +22,6 @@ from robodyn_ros.control.design import Design
 from robodyn_ros.control.external_inputs import ExternalInputs
 from robodyn_ros.control.external_laws.compiled_law import CompiledLaw
 from robodyn_ros.control.external_laws.own_law import OwnLawRunner
-from robodyn_ros.control.gain_schedule import ScheduledGains
 from robodyn_ros.control.host import Host, law_function
 from robodyn_ros.control.initial_memory import write_initial_memory
 from robodyn_ros.control.laws.table import TRACKING
@@ -124,15 +123,13 @@ class ArmController:
         self.model = model = dynamics.model
         design = Design.make(dynamics, settings)
         law = settings.mode if settings.mode in TRACKING else _USUAL_LAW
-        schedule = ScheduledGains(model, settings.gain_schedule)
-        schedule.check(design.gains)
         self.loads = Loads(dynamics)
         learning_link, tool = settings.adaptive.link or model.tip, design.task_gains.link
         made = CompiledCycle(
             dynamics, tool, learning_link,
             self.loads.parameter_index(learning_link) if self.loads.has_slot(learning_link)
             else None,
-            settings.stale.stop, schedule.table)
+            settings.stale.stop)
         made.prepare(law)
         self._own = own_law
         self.host = host = Host(made, self._own_law_function(made))
@@ -153,7 +150,7 @@ class ArmController:
         self.loop = LoopMeasurement(arm, status)
         self.observation = ContactObserver(dynamics, host, messages,
                                            settings.observer.link or model.tip)
-        self._changes = SettingChanges(arm, status, self._requests, schedule, inputs,
+        self._changes = SettingChanges(arm, status, self._requests, inputs,
                                        self.adaptation, self.observation, own_law is not None)
         reference = self._m.motion.reference
         self.reference = Reference(reference.q, reference.qd, reference.qdd, reference.effort)

@@ -18,7 +18,6 @@ def write_initial_memory(m: SimpleNamespace, p: SimpleNamespace, design: Design,
                                (m.task_springs, design.task_gains.stiffness)):
         springs.value[:] = springs.target[:] = stiffness
         springs.energy[()] = design.settings.impedance.energy_tank
-    m.schedule.fill(1.0)
     m.oscillation.factor.fill(1.0)
     # the dynamics may have the loads of another controller
     m.loads.known[:] = m.loads.start[:] = p.loads.target[:] = np.concatenate(

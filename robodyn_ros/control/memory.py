@@ -24,7 +24,6 @@ class Memory:
     target: wrenches.Memory = part(wrenches.Memory)
     external_law: external_law.Memory = part(external_law.Memory)
     learning: learning.Memory = part(learning.Memory)
-    schedule: list = joints('', 'Factor of the gain schedule on the natural frequency.')
     reflection: reflection.Memory = part(reflection.Memory)
     observer: observer.Memory = part(observer.Memory)
     collision: collision.Memory = part(collision.Memory)

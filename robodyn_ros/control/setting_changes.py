@@ -11,7 +11,6 @@ from robodyn_ros.control.contact.observation import ContactObserver
 from robodyn_ros.control.controlled_arm import ControlledArm
 from robodyn_ros.control.design import Design, require_settings
 from robodyn_ros.control.external_inputs import ExternalInputs
-from robodyn_ros.control.gain_schedule import ScheduledGains
 from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.control.loop_response import MeasuredLoop, SOFT
 from robodyn_ros.control.mode import EXTERNAL_LAWS, Mode, MODES
@@ -38,8 +37,6 @@ class SettingChanges:
         Its status.
     requests : Requests
         Requests to its cycle.
-    schedule : ScheduledGains
-        Gain schedule.
     inputs : ExternalInputs
         Inputs with a timeout.
     adaptation : Adaptation
@@ -52,10 +49,10 @@ class SettingChanges:
     """
 
     def __init__(self, arm: ControlledArm, status: Status, requests: Requests,
-                 schedule: ScheduledGains, inputs: ExternalInputs, adaptation: Adaptation,
+                 inputs: ExternalInputs, adaptation: Adaptation,
                  observation: ContactObserver, has_own_law: bool):
         self._arm, self._status, self._requests = arm, status, requests
-        self._schedule, self._inputs = schedule, inputs
+        self._inputs = inputs
         self._adaptation, self._observation = adaptation, observation
         self._has_own_law = has_own_law
 
@@ -112,9 +109,9 @@ class SettingChanges:
         Raises
         ------
         ParameterError
-            A wrong length or value; gains that are unstable in contact (`check_shaping`) or where
-            the gain schedule has its least factor; bounds with which the arm could not be held
-            where it is, naming the joint; a setting that is read-only while there is a controller.
+            A wrong length or value; gains that are unstable in contact (`check_shaping`); bounds
+            with which the arm could not be held where it is, naming the joint; a setting that is
+            read-only while there is a controller.
         StateError, ModelError
             As `enter`.
 
@@ -123,7 +120,6 @@ class SettingChanges:
         before = arm.design
         self._check_read_only(settings)
         design = Design.make(arm.loaded_dynamics(), settings, before)
-        self._schedule.check(design.gains)
         if status.mode is not Mode.INACTIVE and (
                 design.bounds.usable.tolist() != before.bounds.usable.tolist()):
             problem = overload(arm, arm.gravity_torque(arm.memory.q), design.bounds)

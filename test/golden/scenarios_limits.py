@@ -1,8 +1,8 @@
-"""Scenarios of limits of position, torque and torque rate, and of scheduled gains."""
+"""Scenarios of limits of position, torque and torque rate."""
 
 import numpy as np
 
-from golden.scenario import go, rounded, Scenario
+from golden.scenario import rounded, Scenario
 from golden.scenarios_laws import BEGIN, QUICK
 from golden.scenarios_motion import moving
 
@@ -79,18 +79,3 @@ def torque_not_finite(robot):
              'gravity_scale': np.where(np.arange(robot.nv) == 1, 1e308, 1.0).tolist()}),
          (0.32, 'gains', {}), (0.35, 'reset_fault', {})),
         {'settings': QUICK}, {}, ((0.21, 0.22, 'state', {'joint': 2, 'qd': 300.0}),))
-
-
-def gain_schedule(robot):
-    """Scheduled gains in three laws with a continuous joint; refused ki."""
-    goal = robot.away(0.5, 0.4)
-    return Scenario(
-        0.8,
-        (BEGIN, (0.12, 'follow', go(goal, 0.4)), (0.3, 'mode', {'mode': 'feedforward_pd'}),
-         (0.5, 'mode', {'mode': 'adaptive'}),
-         (0.55, 'gains', {'ki': [0.0, 5000.0, *[0.0] * (robot.nv - 2)]}),
-         (0.6, 'gains', {'natural_frequency': 15.0})),
-        {'gains': {'damping_ratio': [0.05, *[1.0] * (robot.nv - 1)]},
-         'settings': {**QUICK, 'gain_schedule': {
-            'configurations': [*rounded(robot.start), *goal], 'factors': [0.5, 1.5],
-            'width': 0.2}}, 'continuous': [robot.names[-1]]})

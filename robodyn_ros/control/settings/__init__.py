@@ -9,14 +9,14 @@ from robodyn_ros.control.settings.contact import (
     CollisionSettings, ExternalWrenchSettings, LinearFeedbackSettings, ObserverSettings,
     ReflectionSettings)
 from robodyn_ros.control.settings.laws import (
-    AdaptiveSettings, AXES, CartesianSettings, FrictionSettings, GainSchedule, ImpedanceSettings)
+    AdaptiveSettings, AXES, CartesianSettings, FrictionSettings, ImpedanceSettings)
 from robodyn_ros.control.settings.motion import Constraints, JointConstraints, StreamSettings
 from robodyn_ros.control.settings.states import (
     PlausibilitySettings, PositionLimits, StaleSettings, VELOCITY_SOURCES)
 from robodyn_ros.control.settings.tree import Settings
 
 __all__ = ['AXES', 'AdaptiveSettings', 'CartesianSettings', 'CollisionSettings', 'Constraints',
-           'ExternalWrenchSettings', 'FrictionSettings', 'GainSchedule', 'ImpedanceSettings',
+           'ExternalWrenchSettings', 'FrictionSettings', 'ImpedanceSettings',
            'JointConstraints', 'LinearFeedbackSettings', 'ObserverSettings',
            'PlausibilitySettings', 'PositionLimits', 'ReflectionSettings', 'Settings',
            'StaleSettings', 'StreamSettings', 'VELOCITY_SOURCES']

@@ -109,22 +109,6 @@ class AdaptiveSettings:
         'there is no adaptation, because it is noise and friction.', 'rad/s or m/s', 0.0, 10.0)
 
 
-@settings('gain_schedule')
-class GainSchedule:
-    """Factors on the natural frequency, by configuration."""
-
-    configurations: Numbers = parameter(
-        (), 'Configurations of the arm, one after the other, at which natural_frequency has a '
-        'factor of its own; empty: the gains are the same everywhere.', 'rad or m',
-        read_only=True)
-    factors: Numbers = parameter(
-        (), 'Factors on natural_frequency, one for each of these configurations, or one for each '
-        'of their positions.', '', 0.01, 100.0, read_only=True)
-    width: float = parameter(
-        0.5, 'Distance over which a configuration counts.', 'rad or m', 0.001, 100.0,
-        read_only=True)
-
-
 @settings('friction')
 class FrictionSettings:
     """Friction of the joints."""

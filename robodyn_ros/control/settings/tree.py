@@ -9,7 +9,7 @@ from robodyn_ros.control.settings.contact import (
     CollisionSettings, ExternalWrenchSettings, LinearFeedbackSettings, ObserverSettings,
     ReflectionSettings)
 from robodyn_ros.control.settings.laws import (
-    AdaptiveSettings, CartesianSettings, FrictionSettings, GainSchedule, ImpedanceSettings,
+    AdaptiveSettings, CartesianSettings, FrictionSettings, ImpedanceSettings,
     MAX_DAMPING, MAX_FREQUENCY, MAX_INERTIA)
 from robodyn_ros.control.settings.motion import Constraints, StreamSettings
 from robodyn_ros.control.settings.states import (
@@ -53,7 +53,6 @@ class Settings:
     impedance: ImpedanceSettings = group(ImpedanceSettings)
     cartesian: CartesianSettings = group(CartesianSettings)
     adaptive: AdaptiveSettings = group(AdaptiveSettings)
-    gain_schedule: GainSchedule = group(GainSchedule)
     linear_feedback: LinearFeedbackSettings = group(LinearFeedbackSettings)
     armature: Numbers = parameter(
         (0.0,), 'Inertia of the rotors at the joints: rotor inertia times the square of the gear '

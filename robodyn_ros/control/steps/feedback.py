@@ -25,7 +25,7 @@ def limit(flags, m, p):
                  feedback_share.update(m.share, flags.dt, when(
                      p.acceptance.simulated, 0.0, m.acceptance.offset)))
     rates = when(silent, laws.COASTING_RATES, (p.law_damping, p.law_stiffness))
-    p = stable_gains.reduced(p, feedback_share.interval(share), m.schedule)
+    p = stable_gains.reduced(p, feedback_share.interval(share))
     growth = feedback_share.growth(share, p.share, flags.now)
     scale = feedback_share.stable_share(share, *rates, when(
         silent, 0.0, m.acceptance.plausibility.delay)) * growth

@@ -37,14 +37,10 @@ def factors(kp, kd, intervals):
     return result
 
 
-def reduced(p, interval, schedule):
-    """
-    Return the program with gains that are stable at an interval between torques, s.
-
-    schedule: present factors of the gain schedule.
-    """
+def reduced(p, interval):
+    """Return the program with gains that are stable at an interval between torques, s."""
     gains, task = p.gains, p.task
-    intervals = [interval * factor for factor in schedule]
+    intervals = [interval for _ in gains.kp]
     f = factors(gains.kp, gains.kd, intervals)
     link = factors(task.kp, task.kd, [interval for _ in task.kp])
     posture = factors(task.posture_kp, task.posture_kd, intervals)

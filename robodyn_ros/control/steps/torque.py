@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 from robodyn_ros.control.steps import (
     collision, disturbance, external_law, feedback_share, law_state, laws, learning,
-    light_joints, limits, loads, modes, observer, reflection, schedule, shutdown, transition,
+    light_joints, limits, loads, modes, observer, reflection, shutdown, transition,
     walls, wrenches)
 from robodyn_ros.control.terms import compose, Term
 from robodyn_ros.dynamics.jit.flags import (
@@ -108,10 +108,9 @@ def built_in_law(functions, body, flags, follows, now, dt, q, qd, wrench_torque,
             m.disturbance, p.disturbance, reference.qd), nothing),
         contact=contact)
     row = when(silent, laws.ROWS['computed_torque'], when(floats, 0.0, p.law))
-    gains = schedule.scaled(body.robot.schedule, m.schedule,
-                            replace(p.gains, stiffness=m.springs.value))
-    gains, task = oscillation.softened(gains, replace(
-        p.task, stiffness=m.task_springs.value), [
+    gains, task = oscillation.softened(
+        replace(p.gains, stiffness=m.springs.value),
+        replace(p.task, stiffness=m.task_springs.value), [
             minimum(minimum(f, 1.0 - soft) / (1.0 - lowered), 1.0) for f, soft, lowered in zip(
                 m.oscillation.factor, p.probe.softness, p.probe.lowered)])
     gains = when(passive, passive_stop.gains(gains), gains)
@@ -281,8 +280,7 @@ def remember(robot, functions, body, m, p, dt, q, qd, terms, report, *, silent, 
             functions.learning, body, kept[0], p.learning, dt,
             [q, qd, reference.q, reference.qd, reference.qdd,
              p.gains.sliding], kept[1], robot.slot)])
-    factor = schedule.update(robot.schedule, m.schedule, p.gains, dt, q)
     after = replace(m, integral=integral, springs=springs, task_springs=task, learning=learned,
-                    loads=replace(m.loads, learned=parameters), schedule=factor)
+                    loads=replace(m.loads, learned=parameters))
     idle = replace(m, learning=replace(m.learning, active=0.0))
     return when(silent, idle, after)

@@ -255,6 +255,13 @@ def test_tables_fit_a_terminal(findings):
         assert expected in text
 
 
+def test_an_unstable_equilibrium_is_named(findings):
+    findings.after_exit = np.full(findings.model.nv, 0.1)
+    for angle, named in ((0.3, True), (2.8, False)):  # of the shoulder: upright, hanging
+        findings.tracking.q[-1] = [0.0, angle, 0.0, 0.0, 0.0, 0.0, 0.0]
+        assert ('unstable equilibrium' in ' '.join(findings.notes())) == named
+
+
 @pytest.mark.parametrize('field, words', [
     ('hold', 'hold'), ('floating', 'float'), ('after_exit', 'after exit')])
 def test_each_criterion_can_fail(findings, field, words):

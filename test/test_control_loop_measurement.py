@@ -1,5 +1,6 @@
 """The loop of a joint is measured: from its response to the gains that follow."""
 
+from concurrent.futures import Future
 import math
 from pathlib import Path
 
@@ -293,6 +294,16 @@ def test_a_motion_begins_after_the_doublet_that_is_under_way():
     assert probe.request == before, 'no doublet while a motion is about to begin'
     arm.run(1.0, lambda: arm.controller.update_loop(wait=True))
     assert probe.request > before
+
+
+def test_a_joint_that_slips_one_way_says_nothing_about_its_loop():
+    times = np.arange(0.0, 0.1, 1e-3)
+    for speeds, seen in ((np.sin(60.0 * times), True), (np.abs(np.sin(60.0 * times)), False)):
+        joint, done = loop_measurement._Joint(0, 5.0, 0.1, 1e-3), Future()
+        done.set_result(None)
+        joint._doublets, joint.fit = [Doublet(1.0, (0.004,), times, 0.05 * speeds)], done
+        joint.judge()
+        assert joint.seen == seen
 
 
 def test_a_record_that_cannot_be_analysed_is_no_response(monkeypatch):

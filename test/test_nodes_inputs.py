@@ -45,8 +45,8 @@ def reporting(arm, effort):
 
 
 @pytest.mark.parametrize('name, effort, words', [
-    ('compensated', lambda q: 0.0 * q, 'likely the driver compensates gravity itself: then set '
-     'driver_compensates_gravity: true'),
+    ('compensated', lambda q: 0.0 * q, 'all efforts are 0: the driver does not fill them, the '
+     'brakes hold the arm, or it compensates gravity itself'),
     ('flipped', lambda q: FLIPPED * GRAVITY(q), "likely the sign of 'elbow' is flipped")])
 def test_an_arm_that_contradicts_the_model_is_not_taken_over(probe, name, effort, words):
     with FakeArm(probe, f'{name}/') as arm:

@@ -54,10 +54,9 @@ def check_state(model, q: np.ndarray, qd: np.ndarray,
                          + ('recovery' if limits.recovery else 'tolerance'))
             turned = x - math.copysign(2.0 * math.pi, beyond[j])
             turn = 'less' if beyond[j] > 0.0 else 'more'
-            remedy = (f'one turn {turn} is inside: correct its encoder offset by a turn'
-                      if model.position_units[j] == 'rad'
-                      and model.lower[j] <= turned <= model.upper[j] else
-                      'move it inside by hand, or correct its limits or its encoder offset')
+            inside = (f' (one turn {turn} is inside)' if model.position_units[j] == 'rad'
+                      and model.lower[j] <= turned <= model.upper[j] else '')
+            remedy = f'move it inside by hand, or correct its limits or its encoder offset{inside}'
             raise StateError(f"joint '{name}' stands at {x:.4f}, {place}, {permitted}; {remedy}",
                              joint=name, value=x)
         if abs(qd[j]) > _STILL:

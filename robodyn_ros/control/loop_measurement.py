@@ -29,6 +29,7 @@ _WATCHED = 0.5     # s after one that moved too far: whether the arm oscillates 
 _FIRST = 0.01      # rad/s or m/s, speed of the first doublet, with the least likely inertia
 _LARGEST = 0.06    # of the effort limit
 _HIDDEN = 4.0      # times the noise, below which the velocity shows nothing
+_ONE_WAY = 0.7     # of the way, by which a joint that slipped is displaced
 _FASTER = 4.0      # factor of the torque then
 _FAST = 0.1        # rad/s or m/s, that shows enough
 _FURTHEST = 7e-4   # rad or m, displacement beyond which doublets do not grow
@@ -84,12 +85,16 @@ class _Joint:
         if certain(found) or not certain(before):
             self.response = found or before
         last = self._doublets[-1]
-        moved = float(np.abs(np.cumsum(last.speeds[:-1] * np.diff(last.times))).max(initial=0.0))
-        self.seen = last.peak > _HIDDEN * last.noise
+        steps = last.speeds[:-1] * np.diff(last.times)
+        moved = float(np.abs(np.cumsum(steps)).max(initial=0.0))
+        # what dry friction lets go on one side only says nothing about the loop
+        one_way = abs(float(steps.sum())) > _ONE_WAY * float(np.abs(steps).sum())
+        answers = last.peak > _HIDDEN * last.noise
+        self.seen = answers and not one_way
         if confirmed or moved > _FURTHEST or certain(found) and last.peak > _FAST:
             self.over = True
         elif self.amplitude < 0.99 * self._most:
-            self.amplitude = min((2.0 if self.seen else _FASTER) * self.amplitude, self._most)
+            self.amplitude = min((2.0 if answers else _FASTER) * self.amplitude, self._most)
         elif self.length < 0.99 * self._longest:
             self.length = min(2.0 * self.length, self._longest)
             self._doublets.clear()

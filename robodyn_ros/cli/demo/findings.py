@@ -14,6 +14,7 @@ from robodyn_ros.cli.demo.motion_run import MotionRun
 from robodyn_ros.cli.motion import Motion
 from robodyn_ros.cli.report import Criterion, number, table, WIDTH
 from robodyn_ros.cli.units import force_unit, large_unit, small_unit
+from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.model import RobotModel
 
 TRACKING, HOLDING, DRIFT = 5e-3, 1e-3, 5e-3  # largest errors, rad or m
@@ -21,6 +22,7 @@ SATURATED = 0.01  # part of the states that may have a torque at its limit
 MISSED = 0.25  # part of the states without a torque; a virtual machine may lose that much time
 FAULT = 'fault: '  # begin of a logged fault
 _LATER: Any = None  # set while the demo runs
+_STEP, _FLAT = 1e-5, 1e-3  # rad or m; N m/rad (N/m) below which an equilibrium is no matter
 BUSY = 0.3      # cores used by other programs above which the machine counts as busy
 
 
@@ -170,10 +172,24 @@ class Findings:
         notes = [f'the controller logged: {text}' for text in self.errors]
         if self.run.attempts > 1:
             notes.append(f'the motion took {self.run.attempts} attempts')
+        if (self.after_exit >= DRIFT).any() and (falling := self._falling()):
+            notes.append(f'the arm ends in an unstable equilibrium of {falling}: with a constant '
+                         'torque it falls away from there, as any upright arm without friction '
+                         'does; a real one needs brakes, or the guard')
         if self._busy:
             notes.append('other programs used the processors: figures are better without them, '
                          'or with --rate 500')
         return [line for note in notes for line in wrap(note, WIDTH)]
+
+    def _falling(self) -> str:
+        """Return the joint that falls most from the last position, at constant torque, or ''."""
+        dynamics, q = Dynamics(self.model), self.tracking.q[-1]
+        steps = _STEP * np.eye(self.model.nv)
+        curvature = np.array([dynamics.gravity(q + each) - dynamics.gravity(q - each)
+                              for each in steps]) / (2.0 * _STEP)
+        values, vectors = np.linalg.eigh(0.5 * (curvature + curvature.T))
+        worst = int(np.argmax(np.abs(vectors[:, 0])))
+        return f"'{self.model.joint_names[worst]}'" if values[0] < -_FLAT else ''
 
     def _diagnosed(self, who: str, key: str) -> list[str]:
         """Return p50, p99 and maximum of a diagnostics key, each the largest during the motion."""

@@ -9,6 +9,7 @@ what answers an oscillation is the passive stop of a controller, see `safety.pas
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -58,7 +59,7 @@ class GuardPassiveStop:
     def start(self, now: float, q: np.ndarray, qd: np.ndarray) -> None:
         """Begin to watch."""
         self.active, self._interval, self._now = False, 0.0, now
-        self._oscillation = self._nothing
+        self._oscillation = replace(self._nothing, time=now)
         self._rest = passive_stop.started(q.tolist(), qd.tolist())
         self._fastest = max(_FASTER * float(np.max(np.abs(qd) / self._speeds)), _SLOW)
 

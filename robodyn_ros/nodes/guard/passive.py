@@ -9,13 +9,15 @@ what answers an oscillation is the passive stop of a controller, see `safety.pas
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 
 from robodyn_ros.dynamics import Dynamics
-from robodyn_ros.dynamics.jit.blocks import size, unpack
+from robodyn_ros.dynamics.jit import machine
+from robodyn_ros.dynamics.jit.blocks import size, unpack, views
+from robodyn_ros.dynamics.jit.function import Function
+from robodyn_ros.dynamics.jit.nested import flatten
 from robodyn_ros.dynamics.usual_inertia import lightest_inertia
 from robodyn_ros.model.per_joint import speeds
 from robodyn_ros.safety import brake_at_limits, oscillation, passive_stop
@@ -50,16 +52,36 @@ class GuardPassiveStop:
         self._gains = SimpleNamespace(lightest_inertia=self._inertia.tolist(), armature=None)
         self._body = SimpleNamespace(part=lambda _what, _q, _armature, qdd: accelerate(
             np.array(qdd)).tolist())
-        self._speeds = speeds(dynamics.model).tolist()
-        joints = {'joints': nv}
-        zero = unpack(oscillation.Memory, [0.0] * size(oscillation.Memory, joints), joints)
-        self._nothing = oscillation.restarted(zero, 1.0)
+        self._most = speeds(dynamics.model)
+        self._speeds = self._most.tolist()
+        update, joints = self._compiled(nv), {'joints': nv}
+        before, self._memory = np.zeros((2, size(oscillation.Memory, joints)))
+        self._input = np.zeros(2 * nv + 2)
+        self._bound = update.bound(before, self._input, self._memory)
+        self._bound.feed(before, self._memory)
+        self._oscillation = views(oscillation.Memory, self._memory, joints)
         self.start(0.0, np.zeros(nv), np.zeros(nv))
+
+    def _compiled(self, nv: int) -> Function:
+        """Return `oscillation.update` of memory and errors, torques, time and interval."""
+        joints = {'joints': nv}
+        length = size(oscillation.Memory, joints)
+
+        def body(memory, x):
+            x = list(x)
+            return [flatten(oscillation.update(
+                unpack(oscillation.Memory, memory, joints), x[:nv], x[nv:-2], self._speeds,
+                self._gains.lightest_inertia, *x[-2:]))]
+
+        return Function(body, {'memory': length, 'inputs': 2 * nv + 2}, {'next': length},
+                        cache=machine.default_cache())
 
     def start(self, now: float, q: np.ndarray, qd: np.ndarray) -> None:
         """Begin to watch."""
         self.active, self._interval, self._now = False, 0.0, now
-        self._oscillation = replace(self._nothing, time=now)
+        self._memory.fill(0.0)
+        self._oscillation.factor.fill(1.0)
+        self._oscillation.time[()] = now
         self._rest = passive_stop.started(q.tolist(), qd.tolist())
         self._fastest = max(_FASTER * float(np.max(np.abs(qd) / self._speeds)), _SLOW)
 
@@ -79,18 +101,18 @@ class GuardPassiveStop:
 
         """
         passed, self._now = now - self._now, now
-        self._rest = passive_stop.update(self._rest, q.tolist(), qd.tolist(), self._speeds, passed)
         if self.active:
+            self._rest = passive_stop.update(self._rest, q.tolist(), qd.tolist(), self._speeds,
+                                             passed)
             return
         self._interval += _USUAL * (passed - self._interval)
-        self._oscillation = oscillation.update(
-            self._oscillation, error.tolist(), torque.tolist(), self._speeds,
-            self._gains.lightest_inertia, now, self._interval)
+        np.concatenate((error, torque, (now, self._interval)), out=self._input)
+        self._bound.call()
         m = self._oscillation
         # faster than at first, and to and fro: a push is not
-        swings = any(abs(v) > self._fastest * most and last > _SLOW * most and half < _QUICK
-                     for v, most, last, half in zip(qd, self._speeds, m.last, m.half))
-        if swings or oscillation.lowered(m):
+        swings = ((np.abs(qd) > self._fastest * self._most) & (m.last > _SLOW * self._most)
+                  & (m.half < _QUICK)).any()
+        if swings or (m.factor < 1.0).any():
             self.active = True
             # the spring begins when the arm is slow from now on
             self._rest = passive_stop.started(q.tolist(), qd.tolist())

@@ -152,7 +152,11 @@ class GuardNode(Node):
         reader = self.states.reader
         fresh = self.states.verdict().level is Freshness.FRESH
         if new and fresh:
+            swings = self.torque.swings
             self._commands.command(self.torque.update(now, reader.q, self.states.qd), reader.q)
+            if self.torque.swings and not swings:
+                self.get_logger().error('the arm swings because of the torques of the guard: '
+                                        'passive stop')
         elif not fresh:
             self._commands.command(self.torque.update_without_state(now), reader.q)
 

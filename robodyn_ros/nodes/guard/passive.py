@@ -23,7 +23,7 @@ from robodyn_ros.model.per_joint import speeds
 from robodyn_ros.safety import brake_at_limits, oscillation, passive_stop
 
 _FASTER, _SLOW = 1.25, 0.1  # times its speed at first, or this part of the limit: it is driven
-_QUICK = 0.1                # s of a half wave of an oscillation
+_QUICK, _BEGIN = 0.1, 0.15  # s of a half wave of an oscillation; s of the begin
 _BRAKE, _REACH = 5.0, 0.8   # 1/s, s: brake in front of position limits
 _USUAL = 0.1                # weight of an interval in the usual one
 
@@ -78,7 +78,8 @@ class GuardPassiveStop:
 
     def start(self, now: float, q: np.ndarray, qd: np.ndarray) -> None:
         """Begin to watch."""
-        self.active, self._interval, self._now = False, 0.0, now
+        self.active, self._interval = False, 0.0
+        self._begin = self._now = now
         self._memory.fill(0.0)
         self._oscillation.factor.fill(1.0)
         self._oscillation.time[()] = now
@@ -109,10 +110,10 @@ class GuardPassiveStop:
         np.concatenate((error, torque, (now, self._interval)), out=self._input)
         self._bound.call()
         m = self._oscillation
-        # faster than at first, and to and fro: a push is not
+        # faster than at first, and to and fro: a push is not; the torque begins at that before
         swings = ((np.abs(qd) > self._fastest * self._most) & (m.last > _SLOW * self._most)
                   & (m.half < _QUICK)).any()
-        if swings or (m.factor < 1.0).any():
+        if swings and now > self._begin + _BEGIN or (m.factor < 1.0).any():
             self.active = True
             # the spring begins when the arm is slow from now on
             self._rest = passive_stop.started(q.tolist(), qd.tolist())

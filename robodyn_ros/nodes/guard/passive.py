@@ -24,6 +24,7 @@ from robodyn_ros.safety import brake_at_limits, oscillation, passive_stop
 
 _FASTER, _SLOW = 1.25, 0.1  # times its speed at first, or this part of the limit: it is driven
 _QUICK, _BEGIN = 0.1, 0.15  # s of a half wave of an oscillation; s of the begin
+_GROWN = 2.0                # half waves in a row that were larger than the one before
 _BRAKE, _REACH = 5.0, 0.8   # 1/s, s: brake in front of position limits
 _USUAL = 0.1                # weight of an interval in the usual one
 
@@ -110,10 +111,12 @@ class GuardPassiveStop:
         np.concatenate((error, torque, (now, self._interval)), out=self._input)
         self._bound.call()
         m = self._oscillation
-        # faster than at first, and to and fro: a push is not; the torque begins at that before
+        # faster than at first, and to and fro: a push is not. The torque begins at that before:
+        # at first half waves must grow, too
         swings = ((np.abs(qd) > self._fastest * self._most) & (m.last > _SLOW * self._most)
-                  & (m.half < _QUICK)).any()
-        if swings and now > self._begin + _BEGIN or (m.factor < 1.0).any():
+                  & (m.half < _QUICK) & (m.grown >= (
+                      0.0 if now > self._begin + _BEGIN else _GROWN))).any()
+        if swings or (m.factor < 1.0).any():
             self.active = True
             # the spring begins when the arm is slow from now on
             self._rest = passive_stop.started(q.tolist(), qd.tolist())

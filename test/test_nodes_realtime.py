@@ -21,7 +21,7 @@ from robodyn_ros.nodes.realtime import enter_realtime
 values = dict(priority=0, lock_memory=False, processors=())
 values.update({wishes})
 try:
-    granted, refused = enter_realtime(SimpleNamespace(**values))
+    granted, refused = enter_realtime(SimpleNamespace(**values), alone={alone})
     print(granted, refused)
 except ParameterError as error:
     print('ParameterError', error)
@@ -36,20 +36,33 @@ if os.getuid() == 0:
 """
 
 
-def run_request(wishes, prepare=''):
+def run_request(wishes, prepare='', alone=False):
     environment = {**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)}
     # imported before rights are dropped: an ordinary user may not read the checkout
-    code = 'import robodyn_ros.nodes.realtime\n' + REQUEST.format(wishes=wishes, prepare=prepare)
+    code = 'import robodyn_ros.nodes.realtime\n' + REQUEST.format(
+        wishes=wishes, prepare=prepare, alone=alone)
     run = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, timeout=60,
                          env=environment)
     assert run.returncode == 0, run.stderr
     return run.stdout
 
 
-def test_nothing_is_requested_by_default():
+def test_nothing_is_requested_for_an_ordinary_process():
     printed = run_request({})
     assert printed.startswith('[] []')
     assert f'policy {os.SCHED_OTHER}' in printed
+
+
+def test_by_default_the_priority_is_taken_where_it_is_permitted():
+    default = {'priority': RealtimeSettings().priority}
+    refused = run_request(default, POWERLESS, alone=True)
+    assert refused.startswith('[] []'), 'nobody asked for it'
+    assert f'policy {os.SCHED_OTHER}' in refused
+    permitted = 'real-time priority 40' in run_request({'priority': 40})
+    granted = run_request(default, alone=True)
+    assert ('real-time priority 40' in granted) == permitted
+    assert (f'policy {os.SCHED_FIFO}' in granted) == permitted
+    assert f'policy {os.SCHED_OTHER}' in run_request(default), 'threads of others stay as they are'
 
 
 @pytest.mark.parametrize('wishes, words', [
@@ -82,12 +95,12 @@ def test_what_an_earlier_configuration_left_is_collected():
 
     part, node = Part(), SimpleNamespace(get_logger=None)
     part.itself = part
-    configure_realtime(node, RealtimeSettings())
+    configure_realtime(node, RealtimeSettings(priority=0))
     left = weakref.ref(part)
     del part
     try:
         assert left() is not None
-        configure_realtime(node, RealtimeSettings())
+        configure_realtime(node, RealtimeSettings(priority=0))
         assert left() is None
     finally:
         gc.unfreeze()

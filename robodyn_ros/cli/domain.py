@@ -41,6 +41,9 @@ def isolate() -> str:
     """
     environment = os.environ
     environment['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+    # In shared memory a process that is not scheduled holds up those that write to it, for up to
+    # a third of a second where Fast DDS takes it for dead; and a killed one leaves its segments.
+    environment.setdefault('FASTDDS_BUILTIN_TRANSPORTS', 'UDPv4')
     if environment.get('ROS_DISTRO') == 'humble':  # ignores the variable above
         environment['ROS_LOCALHOST_ONLY'] = '1'
     for name in ('ROS_STATIC_PEERS', 'ROS_DISCOVERY_SERVER', 'ROS_SUPER_CLIENT'):

@@ -1,8 +1,8 @@
 """
 Real-time settings of a process on Linux: priority, locked memory, processors.
 
-Most systems refuse these settings by default; a refusal is logged with its remedy, and the process
-continues without. The settings apply to all threads of the process, including those of DDS; with a
+Most systems refuse these settings by default; a refusal of what was asked for is logged with its
+remedy, and the process continues without. The settings apply to all threads of the process, including those of DDS; with a
 native loop, threads that run Python keep the ordinary priority. The garbage collector is set up as
 well.
 """
@@ -25,6 +25,8 @@ from robodyn_ros.settings import parameter, settings
 _LIMITS = ('put `{user} - {limit} {value}` into /etc/security/limits.d/robodyn.conf and log in '
            'again, or start it with CAP_{capability}')
 _MCL_CURRENT, _MCL_FUTURE = 1, 2
+_WHERE_PERMITTED = -1
+_USUAL_PRIORITY = 40  # below the threads of interrupts (50) and what a driver takes
 
 
 @settings('realtime')
@@ -32,15 +34,16 @@ class RealtimeSettings:
     """Scheduling of a node."""
 
     priority: int = parameter(
-        0, 'Priority among real-time processes (SCHED_FIFO), 1 to 98; 0: an ordinary process. '
-        'Needs permission.', '', 0, 98, read_only=True)
+        _WHERE_PERMITTED, 'Priority among real-time processes (SCHED_FIFO), 1 to 98; 0: an '
+        'ordinary process; -1: 40 where the system permits it.', '', _WHERE_PERMITTED, 98,
+        read_only=True)
     lock_memory: bool = parameter(
         False, 'Locking of all memory (mlockall). Needs permission.', read_only=True)
     processors: tuple[int, ...] = parameter(
         (), 'Numbers of the processors to run on; empty: all.', kind='int_array', read_only=True)
 
 
-def enter_realtime(values: RealtimeSettings, python: bool = True
+def enter_realtime(values: RealtimeSettings, python: bool = True, alone: bool = False
                    ) -> tuple[list[str], list[str]]:
     """
     Apply the real-time settings of the parameters.
@@ -51,6 +54,9 @@ def enter_realtime(values: RealtimeSettings, python: bool = True
         The settings.
     python : bool
         Whether to include the threads that run Python.
+    alone : bool
+        Whether the process is this node alone. If not, a priority that nobody asked for leaves
+        the threads that run Python as they are.
 
     Returns
     -------
@@ -66,20 +72,24 @@ def enter_realtime(values: RealtimeSettings, python: bool = True
     granted, refused = [], []
     value: Any
     apply: Callable[[Any, Sequence[int]], str]
-    for value, apply in ((values.processors, _set_processors),
-                         (values.lock_memory, _lock_memory),
-                         (values.priority, _set_priority)):
+    asked = values.priority != _WHERE_PERMITTED
+    for value, apply, threads in (
+            (values.processors, _set_processors, _threads(python)),
+            (values.lock_memory, _lock_memory, []),
+            (_priority(values), _set_priority, _threads(python and (asked or alone)))):
         if value:
             try:
-                granted.append(apply(value, _threads(python)))
+                granted.append(apply(value, threads))
             except OSError as error:
-                refused.append(str(error))
+                if asked or apply is not _set_priority:
+                    refused.append(str(error))
     return granted, refused
 
 
-def configure_realtime(node: Node, values: RealtimeSettings, python: bool = True) -> None:
+def configure_realtime(node: Node, values: RealtimeSettings, python: bool = True,
+                       alone: bool = False) -> None:
     """Apply the settings, log the results, and exempt existing objects from collection."""
-    granted, refused = enter_realtime(values, python)
+    granted, refused = enter_realtime(values, python, alone)
     for text in granted:
         node.get_logger().info(text)
     for text in refused:
@@ -94,7 +104,7 @@ def configure_thread(thread: int, values: RealtimeSettings) -> None:
     value: Any
     apply: Callable[[Any, Sequence[int]], str]
     for value, apply in ((values.processors, _set_processors),
-                         (values.priority, _set_priority)):
+                         (_priority(values), _set_priority)):
         if value:
             with contextlib.suppress(OSError, ParameterError):
                 apply(value, [thread])
@@ -105,6 +115,11 @@ def reset_priority(thread: int, values: RealtimeSettings) -> None:
     if values.priority:
         with contextlib.suppress(OSError):
             os.sched_setscheduler(thread, os.SCHED_OTHER, os.sched_param(0))
+
+
+def _priority(values: RealtimeSettings) -> int:
+    """Return the priority to ask for, 0 for an ordinary one."""
+    return _USUAL_PRIORITY if values.priority == _WHERE_PERMITTED else values.priority
 
 
 def _set_processors(processors: Sequence[int], threads: Sequence[int]) -> str:

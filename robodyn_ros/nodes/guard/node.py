@@ -80,7 +80,6 @@ class GuardNode(Node):
         self.create_service(Trigger, '~/reset', self._reset)
         self._report = GuardReport(self, self.guard, self.states, self.torque, model.name,
                                    values.controller)
-        configure_realtime(self, values.realtime)
         self.get_logger().info(f'{model.name}: watches {values.controller}, takes over after '
                                f'{values.timeout:g} s of silence')
 
@@ -90,6 +89,7 @@ class GuardNode(Node):
         """Guard until a signal is received."""
         executor = SingleThreadedExecutor(context=self.context)
         executor.add_node(self)
+        configure_realtime(self, self._table.values.realtime, alone=True)
         serve = 0.0
         try:
             while not stop.requested and self.context.ok():

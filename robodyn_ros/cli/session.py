@@ -116,7 +116,8 @@ class Session:
         if not recorder.wait(lambda: recorder.states and len(recorder.references) > before,
                              _START):
             raise StateError(f'the controller was not active within {_START:g} s; its last '
-                             f'message: {self.controller.last_message()}')
+                             f'message: {self.controller.last_message()}; all messages: '
+                             + ', '.join(map(str, self.log_files())))
 
     def start_extra(self, name: str, module: str, arguments: Sequence[str]) -> Child:
         """Start another process, which is stopped with these and may end before."""

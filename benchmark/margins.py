@@ -2,7 +2,8 @@
 Margins of the default settings: delays that no stamp shows, elastic joints, busy computers.
 
 Each row is a hold, in which the loop is measured, and a motion of 0.2 rad per joint, in one
-process and the same at every call. It is calm if no joint exceeds 121 % of its velocity limit
+process and the same at every call; rows of `law` do so with the other control laws, float after a
+push by hand at 30 % of the velocity limits, or follow a stream of targets at 50 Hz. It is calm if no joint exceeds 121 % of its velocity limit
 before a fault and 130 % from 0.3 s after one on; whether it is at rest at the end, below 5 %, is
 counted beside. Elastic joints are rotor, spring and link; the speed is that of the rotor. In rows
 of the guard it takes over an arm at 30 % of its velocity limits; `after` is from 0.3 s on.
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 from collections import deque
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 import json
@@ -22,7 +24,8 @@ import sys
 
 import numpy as np
 
-from robodyn_ros.control import ArmController, Settings
+from robodyn_ros.control import ArmController, Settings, with_slots
+from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.model import RobotModel
@@ -42,12 +45,14 @@ ROTORS = {'panda': [0.195] * 4 + [0.074] * 3, 'ur5': [0.3] * 3 + [0.06] * 3,
           'robodyn7': [0.3, 0.3, 0.18, 0.14, 0.08, 0.05, 0.024]}  # kg m^2, of elastic joints
 RATES, DELAYS = (100, 250, 500, 1000), (0.0, 0.004, 0.008, 0.014, 0.02, 0.03, 0.04)  # Hz, s
 STIFFNESS, LOOPS = (20000.0, 7000.0, 2000.0), ((1000, 0.0), (1000, 0.004), (500, 0.008))
+LAW_LOOPS = ((1000, 0.008), (250, 0.03))
 GAPS = (0.005, 0.02, 0.05)  # s, largest time for which a busy computer sends no torque
 _BEFORE, _AFTER, _SETTLED, _REST = 1.21, 1.3, 0.3, 0.05
 _STEP, _DAMPING = 1e-3, 1.0  # s; N m s/rad of the springs
 # s: pause before the motion, longest wait for the measurement of the loop, and time from then on
 _MOTION, _MEASURED, _RUN = 0.7, 8.0, 2.3
-_TAKEN_OVER, _GUARDED = 0.3, 3.0  # of the velocity limits; s
+_PUSHED, _GUARDED = 0.3, 3.0  # of the velocity limits; s
+LAWS = (*(each for each in TRACKING if each != 'computed_torque'), 'float', 'stream')
 
 
 @dataclass(frozen=True)
@@ -116,9 +121,43 @@ class Elastic(Rigid):
         return *measured, speeds
 
 
-def run(model, dynamics, arm, rate, delay=0.0, gap=0.0, seed=0, measured=True):
+class Motion:
+    """What the arm does from a time on: 0.2 rad per joint, or as long as a stream lasts."""
+
+    def __init__(self, control, arm, use):
+        self._control, self._arm, self._use = control, arm, use
+        self._start = None
+        self._next = 0.0
+
+    def update(self, now, q):
+        """Begin or go on; return whether the arm may move."""
+        control, model, begins = self._control, self._control.model, self._start is None
+        if begins:
+            self._start, self._next = (now, q), now
+        begin, q0 = self._start
+        lower, upper = model.lower + 0.01, model.upper - 0.01
+        if self._use == 'float' and begins:
+            control.compensate_gravity()
+            self._arm.move(_PUSHED * np.array(model.velocity_limit))
+        elif self._use == 'stream':
+            if now >= self._next:
+                self._next += 0.02
+                target = np.clip(q0 + 0.2 * np.sin(2.0 * (now - begin)), lower, upper)
+                control.stream.add(now, model.joint_names, [TrajectoryPoint(target, (), (), (),
+                                                                            0.0)])
+            control.stream.update(now)
+        elif begins:
+            zero = 0.0 * q
+            control.follow(now, model.joint_names, [TrajectoryPoint(
+                np.clip(q + 0.2, lower, upper), zero, zero, (), 1.2)])
+        return True
+
+
+def run(model, dynamics, arm, rate, delay=0.0, gap=0.0, measured=True, use='computed_torque'):
     """Return speeds before and after a fault and at the end, whether it moved, and the fault."""
-    control, rng = ArmController(dynamics, Settings()), np.random.default_rng(seed)
+    law = use if use in TRACKING else 'computed_torque'
+    control, rng = ArmController(dynamics, Settings(mode=law)), np.random.default_rng(0)
+    motion = Motion(control, arm, use)
     history = deque(maxlen=round(delay / arm.step) + 1)
     state = arm.advance(dynamics.gravity(start(model)))
     history.extend([state[:2]] * history.maxlen)
@@ -128,7 +167,7 @@ def run(model, dynamics, arm, rate, delay=0.0, gap=0.0, seed=0, measured=True):
     if measured:
         control.loop.begin()
     now = before = after = busy = end = 0.0
-    failed, sent, moved = np.inf, False, False
+    failed, moved = np.inf, False
     while now < min(moves + _RUN, failed + 1.8):
         q, qd = history[0]
         if now >= busy:
@@ -140,15 +179,9 @@ def run(model, dynamics, arm, rate, delay=0.0, gap=0.0, seed=0, measured=True):
             busy = now + (rng.uniform(0.5, 1.0) * gap if rng.random() < 0.1 else 0.0)
         if control.update_loop(wait=True):
             moves = min(moves, now + _MOTION)
-        if not sent and now > moves:
-            sent, zero = True, 0.0 * q
-            try:
-                control.follow(now, model.joint_names, [TrajectoryPoint(
-                    np.clip(q + 0.2, model.lower + 0.01, model.upper - 0.01), zero, zero, (),
-                    1.2)])
-                moved = True
-            except RobodynError:
-                moved = False  # the arm has a fault already
+        if now > moves and failed == np.inf:
+            with suppress(RobodynError):  # the arm has a fault already
+                moved = motion.update(now, q)
         for _ in range(max(1, round(1.0 / rate / arm.step))):
             *measured, speeds = arm.advance(torque)
             history.append(measured)
@@ -172,7 +205,7 @@ def take_over(model, dynamics, arm, rate, delay=0.0, gap=0.0):
     guard, rng = GuardTorque(dynamics, GuardSettings()), np.random.default_rng(0)
     limit = np.array(model.velocity_limit)
     arm.advance(dynamics.gravity(start(model)))
-    arm.move(_TAKEN_OVER * limit * rng.choice([-1.0, 1.0], model.nv))
+    arm.move(_PUSHED * limit * rng.choice([-1.0, 1.0], model.nv))
     history = deque(maxlen=round(delay / arm.step) + 1)
     q, qd, _ = arm.advance(dynamics.gravity(start(model)))
     history.extend([(q, qd)] * history.maxlen)
@@ -215,7 +248,7 @@ def models():
 
 def rows(name, model, quick=False, measured=True):
     """Yield the rows of an arm; measured: its loop is measured before the motion."""
-    dynamics, q = Dynamics(model), start(model)
+    dynamics, q = Dynamics(with_slots(model)), start(model)
 
     def row(kind, arm, rate, delay, amount=0.0, side='', **more):
         return Row(kind, name, rate, delay, amount, side,
@@ -233,6 +266,9 @@ def rows(name, model, quick=False, measured=True):
             yield guard(Rigid(model, q), rate, 0.0, gap)
         for delay in DELAYS[::3] if quick else DELAYS:
             yield guard(Rigid(model, q), rate, delay)
+    for use in LAWS[::3] if quick else LAWS:
+        for rate, delay in LAW_LOOPS:
+            yield row('law', Rigid(model, q), rate, delay, 0.0, use, use=use)
     for stiffness in () if name not in ROTORS else STIFFNESS[:1] if quick else STIFFNESS:
         for rate, delay in LOOPS:
             for side in ('motor', 'link'):
@@ -261,7 +297,7 @@ def main(args=None) -> int:
                   f'{100 * each.end:6.0f} '
                   f'{"" if each.moved else "no motion "}{"" if each.calm else "! "}'
                   f'{each.fault[:60]}', flush=True)
-    for kind in ('delay', 'busy', 'elastic', 'guard'):
+    for kind in ('delay', 'busy', 'elastic', 'law', 'guard'):
         some = [each for each in found if each.kind == kind]
         print(f'{kind}: {sum(each.calm for each in some)} of {len(some)} calm, '
               f'{sum(each.rests for each in some)} at rest at the end, '

@@ -4,8 +4,10 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 import sys
 
+from closed_loop import Loop
+import numpy as np
 import pytest
-from robodyn_ros.control import Settings
+from robodyn_ros.control import Mode, Settings, with_slots
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.model import RobotModel
 
@@ -94,3 +96,22 @@ def test_the_map_shows_a_loop_that_swings(monkeypatch):
     """Protects from a map that cannot fail: a prompt loop is stated, and is 40 ms late."""
     monkeypatch.setattr(margins, 'Settings', lambda: Settings(loop_delay=0.0))
     assert not row(margins.Rigid(MODEL, margins.start(MODEL)), 1000, 0.04, measured=False).calm
+
+
+@pytest.mark.parametrize('use', ['joint_impedance', 'cartesian_impedance'])
+def test_other_laws_bear_a_measured_delay(use):
+    dynamics = Dynamics(with_slots(MODEL))
+    found = row(margins.Rigid(MODEL, margins.start(MODEL)), 250, 0.03, MODEL, dynamics, use=use)
+    assert found.calm and found.moved and found.rests
+
+
+@pytest.mark.parametrize('factor, wanders', [(0.02, True), (1.0, False)])
+def test_a_joint_that_its_lowered_feedback_does_not_hold_is_named(factor, wanders):
+    """A held arm that sinks since half of its gravity torque is missing."""
+    loop = Loop(MODEL, gains={'gravity_scale': 0.5}, q=margins.start(MODEL))
+    loop.run(0.5)
+    loop.control.host.memory.oscillation.factor[:] = factor
+    loop.run(4.0)
+    assert ('from where it is held' in loop.control.fault) == wanders
+    assert (loop.control.mode is Mode.PASSIVE) == wanders
+    assert np.abs(loop.plant.qd).max() < 0.5

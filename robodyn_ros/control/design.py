@@ -99,6 +99,14 @@ class Design:
         return cls(settings, gains, task_gains, Bounds.from_settings(model, settings),
                    tolerances(settings, model), loop)
 
+    @property
+    def unseen_delay(self) -> float:
+        """Return the delay from torque to velocity that feedback has to bear, in s."""
+        loop = self.loop
+        if loop is None or loop.unknown.any() or not loop.known.any():
+            return self.settings.loop_delay
+        return float(loop.delay.max())
+
 
 def require_settings(settings: Settings) -> None:
     """Raise `ParameterError` for what is no `Settings`."""

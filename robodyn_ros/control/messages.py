@@ -78,6 +78,9 @@ TEMPLATES = {
         "joint '{joint}' fell by {value:.2g} {angle} in {time:.2f} s as if nobody carried it: the "
         'torques are not applied, have another sign or scale, or driver_compensates_gravity is '
         'true although the driver does not'),
+    modes.WANDERS: (
+        "joint '{joint}' is {value:.2g} {angle} from where it is held: its feedback, lowered "
+        'because it oscillated, does not hold it. Gravity torque and damping remain'),
     modes.UNATTENDED: 'stopped: the process of the controller does not react',
     modes.NO_LINEAR_FEEDBACK: 'no good message on ~/linear_feedback for {timeout:g} s'}
 _SILENCES = {code for code, text in TEMPLATES.items() if text.startswith(_SILENT)}

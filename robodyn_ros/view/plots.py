@@ -21,6 +21,7 @@ _COLORS = ('#3b82c4', '#e39a2d', '#2f9e5b', '#d64545', '#8b63c5', '#8c6248', '#d
 _HEIGHT = 150   # pixels
 # decimals; uPlot searches for ticks endlessly on an axis from 0.1 to 0.10000000000000002
 _DIGITS = 3
+_LEAST = 0.1  # that the vertical axis shows on both sides: it is that of 0 to 100 for zeros
 
 
 class Plot:
@@ -44,7 +45,9 @@ class Plot:
                       for k, name in enumerate(names))
         self._plot = gui.add_uplot(
             self._columns(), ({'label': 's'}, *lines), height=_HEIGHT, padding=(12, 16, 0, 0),
-            scales={'x': {'time': False, 'auto': False, 'range': (-SECONDS, 0.0)}},
+            scales={'x': {'time': False, 'auto': False, 'range': (-SECONDS, 0.0)},
+                    'y': {'range': {'min': {'pad': 0.1, 'soft': -_LEAST, 'mode': 1},
+                                    'max': {'pad': 0.1, 'soft': _LEAST, 'mode': 1}}}},
             axes=(axis, {**axis, 'size': 46}), legend={'show': True, 'live': False})
 
     def add(self, time: float, row: np.ndarray) -> None:

@@ -4,11 +4,11 @@ Reduction of gains at light joints, for laws whose feedback is not scaled by the
 A damping D in N m s/rad on an arm of inertia M makes velocities decay at the eigenvalues of
 M^-1 D. A wrist, or a joint in line with others in a stretched arm, may have so little inertia that
 one of them is thousands per second, where D is designed for the typical inertia. With torques T
-apart they must stay below 2 / T, and the stiffness below 2 D / T, see `feedback_share`; the same
-part of both is permitted here. With B = D^1/2 M^-1 D^1/2 and factors f_j on the damping of each
-joint the matrix f D M^-1 is similar to f B, and by Gershgorin's circles
+apart, and all delays counted, they must stay below 2 / T, and the stiffness below 2 D / T, see
+`feedback_share`; a part of both is permitted here. With B = D^1/2 M^-1 D^1/2 and factors f_j on
+the damping of each joint the matrix f D M^-1 is similar to f B, and by Gershgorin's circles
 
-    f_j sum_k |B_jk| <= 0.8 / T    for all j
+    f_j sum_k |B_jk| <= 0.5 / T    for all j
 
 bounds all eigenvalues, in the present pose and at the present interval of the torques. Gains of
 heavy joints are not reduced.
@@ -91,7 +91,7 @@ def reduced(body, m, row, q, gains, task, gap, lag, unseen):
     lag : scalar
         Lateness of the states (s).
     unseen : scalar
-        Delay from torque to velocity that no stamp shows (s); counts for computed torque.
+        Delay from torque to velocity that no stamp shows (s).
 
     """
     zero, ones, n = zeros(q), [1.0 for _ in q], len(q)
@@ -107,8 +107,10 @@ def reduced(body, m, row, q, gains, task, gap, lag, unseen):
     adds = both(computed_torque, any_above(inertia, 0.0))
     reducible = either(laws.one_of(row, (*_DAMPING, 'cartesian_impedance')), adds)
     delayed = gap + lag + unseen
-    fastest = when(computed_torque, _room(gains, delayed) / positive(delayed),
-                   DAMPED / positive(gap))
+    # with the gravity torque of the reference, an arm whose springs are soft falls
+    prompt = equal(row, laws.ROWS['feedforward_pd'])
+    fastest = when(computed_torque, _room(gains, delayed), when(
+        prompt, DAMPED, _DELAYED)) / positive(when(prompt, gap, delayed))
 
     def computed():
         result = body.part('admissible_gains', q, gains.armature, stiffness, damping, ratio,

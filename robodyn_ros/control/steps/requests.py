@@ -12,12 +12,14 @@ from robodyn_ros.control.steps import (
     walls, wrenches)
 from robodyn_ros.control.steps.body import Body
 from robodyn_ros.dynamics.jit.flags import (
-    above, any_above, any_of, both, either, equal, flag, no, when)
+    above, all_of, any_above, any_of, below, both, either, equal, flag, no, when)
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
-from robodyn_ros.dynamics.jit.vectors import element, magnitudes, zeros
+from robodyn_ros.dynamics.jit.vectors import difference, element, largest, magnitudes, zeros
 from robodyn_ros.safety import MAX_PLAUSIBLE_VALUE
 from robodyn_ros.safety import oscillation
+
+_WANDERED = 0.1  # s at the velocity limit: way from its place of a joint that is not held
 
 
 class Requests:
@@ -115,6 +117,9 @@ def judge(robot, state, m, p, requests, clock, stops, silence):
     # once: they stay true
     new = no(either(equal(m.motion.mode, modes.INACTIVE), m.motion.fault.code))
     oscillates, wrong = both(shakes.failed, new), both(carries.carried, new)
+    away = [when(below(f, 1.0), absolute(q - r) / v, 0.0) for f, q, r, v in zip(
+        shakes.factor, m.q, m.motion.reference.q, robot.speeds)]
+    wanders = all_of([any_above(away, _WANDERED), equal(m.motion.mode, modes.HOLD), new])
     return SimpleNamespace(
         unattended=flag(state.unattended),
         now=now, clock=clock, due=due,
@@ -124,13 +129,16 @@ def judge(robot, state, m, p, requests, clock, stops, silence):
         suspect=either(oscillation.lowered(m.oscillation),
                        equal(m.gravity_check.carried, gravity_check.TWICE)),
         too_fast=both(stops, equal(silence.code, plausibility.OVERSPEED)),
-        fails=any_of([requests.fault, invalid, stops, oscillates, wrong]),
+        fails=any_of([requests.fault, invalid, stops, oscillates, wrong, wanders]),
         failure=when(requests.fault, modes.event(p.motion.fault_code), when(
             invalid, unusable, when(stops, silence, when(wrong, modes.Event(
                 when(equal(carries.carried, gravity_check.TWICE), modes.CARRIED_TWICE,
                      modes.NOT_CARRIED), carries.joint, carries.moved, 0.0, carries.elapsed),
-                modes.Event(modes.OSCILLATES, shakes.joint, element(
-                    shakes.frequency, shakes.joint), 0.0, 0.0))))), silence=silence)
+                when(oscillates, modes.Event(modes.OSCILLATES, shakes.joint, element(
+                    shakes.frequency, shakes.joint), 0.0, 0.0), modes.Event(
+                        modes.WANDERS, largest(away), absolute(element(
+                            difference(m.q, m.motion.reference.q), largest(away))), 0.0,
+                        0.0)))))), silence=silence)
 
 
 def end(requests, flags, state, m, p):

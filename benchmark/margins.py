@@ -3,10 +3,11 @@ Margins of the default settings: delays that no stamp shows, elastic joints, bus
 
 Each row is a hold, in which the loop is measured, and a motion of 0.2 rad per joint, in one
 process and the same at every call; rows of `law` do so with the other control laws, float after a
-push by hand at 30 % of the velocity limits, or follow a stream of targets at 50 Hz. It is calm if no joint exceeds 121 % of its velocity limit
-before a fault and 130 % from 0.3 s after one on; whether it is at rest at the end, below 5 %, is
-counted beside. Elastic joints are rotor, spring and link; the speed is that of the rotor. In rows
-of the guard it takes over an arm at 30 % of its velocity limits; `after` is from 0.3 s on.
+push by hand at 30 % of the velocity limits, or follow a stream of targets at 50 Hz. It is calm if
+no joint exceeds 121 % of its velocity limit before a fault and 130 % from 0.3 s after one on;
+whether it is at rest at the end, below 5 %, is counted beside. Elastic joints are rotor, spring
+and link; the speed is that of the rotor. In rows of the guard it takes over an arm at 30 % of its
+velocity limits; `after` is from 0.3 s on.
 
     python benchmark/margins.py [--quick] [--unmeasured] [--save FILE]
 """

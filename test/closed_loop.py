@@ -45,6 +45,8 @@ class Loop:
     ----------
     torque : (nv,) array
         The last one sent.
+    executes : bool
+        Whether the motors give the torque; if not, brakes hold the arm.
     log : list
         Of every cycle: time, q, qd, reference q, reference qd, torque.
 
@@ -57,6 +59,7 @@ class Loop:
             **LAW_ALONE, 'friction_scale': float(friction), **(gains or {})})
         own = own_law and OwnLawRunner(own_law.__name__, own_law(dynamics), dynamics,
                                        deadline=1.0)
+        self.executes = True
         self.control = ArmController(dynamics, self.settings, own)
         if not friction:
             physics.update(friction=0.0, damping=0.0)
@@ -95,7 +98,7 @@ class Loop:
         reference = self.control.reference
         self.log.append((self.now, self.plant.q.copy(), self.plant.qd.copy(), reference.q.copy(),
                          reference.qd.copy(), self.torque))
-        for _ in range(round(self.period / self.plant.step_size)):
+        for _ in range(round(self.period / self.plant.step_size) if self.executes else 0):
             self.plant.step(self.torque)
         self.now += self.period
 

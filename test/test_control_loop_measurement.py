@@ -4,6 +4,7 @@ from concurrent.futures import Future
 import math
 from pathlib import Path
 
+from closed_loop import Loop
 import numpy as np
 import pytest
 from robodyn_ros.cli.check.loop_plot import open_loop
@@ -15,6 +16,7 @@ from robodyn_ros.control.loop_response import (
 from robodyn_ros.control.mode import Mode
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.usual_inertia import likely_rotors
+from robodyn_ros.exceptions import StateError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.simulation import Plant
 from robodyn_ros.trajectory import TrajectoryPoint
@@ -299,7 +301,7 @@ def test_a_motion_begins_after_the_doublet_that_is_under_way():
 def test_a_joint_that_slips_one_way_says_nothing_about_its_loop():
     times = np.arange(0.0, 0.1, 1e-3)
     for speeds, seen in ((np.sin(60.0 * times), True), (np.abs(np.sin(60.0 * times)), False)):
-        joint, done = loop_measurement._Joint(0, 5.0, 0.1, 1e-3), Future()
+        joint, done = loop_measurement._Joint(0, 5.0, 0.1, 2.0, 1e-3), Future()
         done.set_result(None)
         joint._doublets, joint.fit = [Doublet(1.0, (0.004,), times, 0.05 * speeds)], done
         joint.judge()
@@ -325,3 +327,34 @@ def test_a_measurement_that_was_stopped_has_no_result():
     arm.controller.loop.stop()
     assert not arm.controller.loop.running and not arm.controller.update_loop(wait=True)
     assert arm.controller.loop.result is None and arm.controller.loop_summary == ''
+
+
+@pytest.mark.parametrize('begin', [1.0, 8.0])
+def test_torques_that_are_executed_late_throw_no_arm(begin):
+    """An effort controller that obeys later: no goal is reached meanwhile, and nothing jumps."""
+    loop = Loop(MODEL, q=Q)
+    loop.executes = False
+    control, limit = loop.control, np.array(MODEL.velocity_limit)
+    control.loop.begin()
+
+    def go_on(until):
+        while loop.now < until:
+            loop.cycle()
+            control.update_loop(wait=True)
+            assert np.all(np.abs(loop.plant.qd) < 0.6 * limit), loop.now
+
+    go_on(begin)
+    goal = [TrajectoryPoint(Q + 0.4, np.zeros(7), np.zeros(7), (), 1.5)]
+    if begin > 4.0:
+        with pytest.raises(StateError, match='no joint moves with its torque.*measure_loop'):
+            control.follow(loop.now, MODEL.joint_names, goal)
+    else:
+        control.follow(loop.now, MODEL.joint_names, goal)
+        go_on(begin + 2.0)
+        assert 'misses its reference' in control.message
+    loop.executes = True
+    go_on(begin + 8.0)
+    assert not control.fault and control.design.loop.answers
+    control.follow(loop.now, MODEL.joint_names, goal)
+    go_on(loop.now + 2.0)
+    assert control.message == 'the goal is reached'

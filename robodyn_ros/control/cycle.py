@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from robodyn_ros.control.steps import (
-    feedback, gravity_check, limits, loads, loop_probe, mean_torque, modes, observer, shutdown,
-    transition, walls, wrenches)
+    disturbance, feedback, gravity_check, limits, loads, loop_probe, mean_torque, modes, observer,
+    shutdown, transition, walls, wrenches)
 from robodyn_ros.control.steps.body import Body
 from robodyn_ros.control.steps.contact import observe
 from robodyn_ros.control.steps.reception import receive
@@ -73,6 +73,9 @@ def respond(robot, functions, table, flags, state, m, p):
 
     # reference: of the trajectory, pose, stop or rest, inside of the walls
     motion, predicted = move(robot, body, table, flags, predicted, m, p)
+    left = both(equal(m.motion.mode, modes.TRACK), equal(motion.mode, modes.STOP))
+    m = replace(m, disturbance=disturbance.restarted(m.disturbance, left),
+                transition=transition.begin(m.transition, p.transition, left))
     q, qd = predicted.q, predicted.qd
     around = walls.update(robot, m.walls, p.walls, q, dt, flags.fresh)
     motion = replace(motion, reference=walls.confine(robot, around, motion.reference))

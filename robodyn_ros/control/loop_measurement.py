@@ -8,6 +8,7 @@ is, see `steps.loop_probe` and `loop_response`. The arm moves by less than a mil
 from __future__ import annotations
 
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 import math
 
 import numpy as np
@@ -17,6 +18,7 @@ from robodyn_ros.control.loop_response import certain, Doublet, fit, MeasuredLoo
 from robodyn_ros.control.mode import Mode
 from robodyn_ros.control.status import Status
 from robodyn_ros.control.steps import loop_probe
+from robodyn_ros.model.per_joint import speeds
 from robodyn_ros.settings import per_joint
 
 _LENGTH, _LONGEST = 4e-3, 16e-3  # s, L, at least two intervals of the torques; longest
@@ -28,6 +30,7 @@ _AGAIN = 0.2       # s after one that was interrupted
 _WATCHED = 0.5     # s after one that moved too far: whether the arm oscillates is seen then
 _FIRST = 0.01      # rad/s or m/s, speed of the first doublet, with the least likely inertia
 _LARGEST = 0.06    # of the effort limit
+_CAREFUL = 0.3     # of the velocity limit, that no joint may reach before one has moved
 _HIDDEN = 4.0      # times the noise, below which the velocity shows nothing
 _ONE_WAY = 0.7     # of the way, by which a joint that slipped is displaced
 _FASTER = 4.0      # factor of the torque then
@@ -35,21 +38,26 @@ _FAST = 0.1        # rad/s or m/s, that shows enough
 _FURTHEST = 7e-4   # rad or m, displacement beyond which doublets do not grow
 _EXCEEDED = 2      # doublets that moved too far, after which a joint is given up
 _ALIKE = 0.15      # of ln J, from one doublet to the next larger one
+_REPEAT = 2.0      # s after which an arm that does not answer is measured again
 _USABLE = 0.4      # standard deviation of ln J of a result that is better than none
 
 
 class _Joint:
     """Doublets of one joint, each chosen by what the one before has shown."""
 
-    def __init__(self, index: int, most: float, lightest: float, interval: float):
+    def __init__(self, index: int, most: float, lightest: float, speed: float, interval: float):
         self.index, self._most, self.length = index, most, max(_LENGTH, 2.0 * interval)
         self._longest = max(_LONGEST, 2.0 * self.length)
+        # torques may come to be executed at any moment: none that moves a joint fast then
+        self._careful = min(most, _CAREFUL * speed * lightest / self.length)
         self.amplitude = min(_FIRST * lightest / self.length, 0.25 * most)
         self.response: Response | None = None
         self.over = not self.amplitude > 0.0  # no effort limit, or none of its own
+        self.waits = False  # for another joint that moves with its torque
         self.after, self._exceeded = -math.inf, 0
         self._doublets: list[Doublet] = []
-        self.seen = False  # whether its velocity answered
+        self.seen = False  # whether its velocity answered,
+        self.moved = False  # or anything
         self.fit: Future | None = None
 
     @property
@@ -65,13 +73,14 @@ class _Joint:
 
     def exceed(self) -> None:
         """Take note of a doublet that moved the arm too far."""
+        self.moved = True
         self._exceeded += 1
         self.over = self._exceeded >= _EXCEEDED
         self.amplitude *= 0.25
         self._doublets.clear()
 
     def judge(self) -> None:
-        """Take note of the response that was found, and choose the next doublet."""
+        """Take note of the response that was found."""
         assert self.fit is not None
         try:
             found = self.fit.result()
@@ -91,10 +100,20 @@ class _Joint:
         one_way = abs(float(steps.sum())) > _ONE_WAY * float(np.abs(steps).sum())
         answers = last.peak > _HIDDEN * last.noise
         self.seen = answers and not one_way
-        if confirmed or moved > _FURTHEST or certain(found) and last.peak > _FAST:
-            self.over = True
-        elif self.amplitude < 0.99 * self._most:
-            self.amplitude = min((2.0 if answers else _FASTER) * self.amplitude, self._most)
+        self.moved = self.moved or answers
+        self._answers = answers
+        self.over = confirmed or moved > _FURTHEST or bool(certain(found)) and last.peak > _FAST
+
+    def choose(self, alive: bool) -> None:
+        """Choose the next doublet; alive: whether a joint has moved with its torque."""
+        most = self._most if alive else self._careful
+        self.waits = False
+        if self.over or not self._doublets:
+            return
+        if self.amplitude < 0.99 * most:
+            self.amplitude = min((2.0 if self._answers else _FASTER) * self.amplitude, most)
+        elif not alive:
+            self.waits = True
         elif self.length < 0.99 * self._longest:
             self.length = min(2.0 * self.length, self._longest)
             self._doublets.clear()
@@ -162,10 +181,18 @@ class LoopMeasurement:
         which takes some hundredths of a second, instead of leaving that to a thread.
         """
         if not self._begun:
-            return False
+            if self.result is None or self.result.answers or (
+                    abs(float(self._arm.memory.before) - self._after) < _REPEAT):
+                return False
+            self.begin()
+        judged = [each for each in self._joints
+                  if each.fit is not None and (wait or each.fit.done())]
+        for each in judged:
+            each.judge()
+        alive = any(each.moved for each in self._joints)
         for each in self._joints:
-            if each.fit is not None and (wait or each.fit.done()):
-                each.judge()
+            if each in judged or alive and each.waits:
+                each.choose(alive)
         if self._probed is not None:
             self._read_record(self._probed)
         elif self._status.mode is Mode.HOLD and not self._status.fault:
@@ -180,9 +207,10 @@ class LoopMeasurement:
             limit, interval = arm.bounds.usable, float(m.share.usual)
             most = np.where(np.isfinite(limit), _LARGEST * limit, 0.0)
             self._q = m.q.copy()
-            self._joints = [_Joint(j, float(a), float(J), interval) for j, (a, J) in enumerate(
-                zip(most, arm.design.gains.lightest_inertia))]
-        waiting = [each for each in self._joints if not each.over]
+            self._joints = [
+                _Joint(j, float(a), float(J), float(v), interval) for j, (a, J, v) in enumerate(
+                    zip(most, arm.design.gains.lightest_inertia, speeds(arm.model)))]
+        waiting = [each for each in self._joints if not (each.over or each.waits)]
         if not waiting:
             self._finish()
             return
@@ -221,10 +249,13 @@ class LoopMeasurement:
     def _finish(self) -> None:
         arm = self._arm
         known = per_joint('armature', arm.design.settings.armature, arm.model.joint_names)
-        self.result = MeasuredLoop.of(
+        self.result = replace(MeasuredLoop.of(
             [each.result for each in self._joints],
             np.array([each.seen for each in self._joints]),
             arm.loaded_dynamics().mass_matrix(self._q), known,
             np.array([each.amplitude for each in self._joints]), float(arm.memory.share.usual),
-            arm.memory.oscillation.factor < 1.0, arm.design.gains)
+            arm.memory.oscillation.factor < 1.0, arm.design.gains),
+            answers=any(each.moved for each in self._joints) or not any(
+                each.waits for each in self._joints))
         self.stop()
+        self._after = float(arm.memory.before)

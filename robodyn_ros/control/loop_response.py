@@ -120,6 +120,8 @@ class MeasuredLoop:
         one: the velocity may be that of its link.
     delay : (nv,) array
         Delay from torque to velocity, and half an interval of the torques, in s; 0: unknown.
+    answers : bool
+        Whether a joint moved with its torque, or none was given one.
 
     """
 
@@ -129,16 +131,12 @@ class MeasuredLoop:
     excess: np.ndarray
     unknown: np.ndarray
     delay: np.ndarray
+    answers: bool = True
 
     @property
     def known(self) -> np.ndarray:
         """Return whether the response of a joint is known, (nv,)."""
         return np.array([each is not None for each in self.responses])
-
-    @property
-    def answers(self) -> bool:
-        """Return whether any joint moved with its torque."""
-        return bool((self.known | self.unknown).any())
 
     @classmethod
     def of(cls, responses: Sequence[Response | None], seen: np.ndarray, M: np.ndarray,

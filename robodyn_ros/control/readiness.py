@@ -9,7 +9,7 @@ import numpy as np
 from robodyn_ros.control.activation_checks import check_state
 from robodyn_ros.control.mode import Mode
 from robodyn_ros.control.motor_capacity import overload
-from robodyn_ros.control.status import Status
+from robodyn_ros.control.status import Status, UNANSWERED
 from robodyn_ros.control.steps import gravity_check
 from robodyn_ros.control.steps.velocity_check import CONTRADICTED, SMALL, WRONG
 from robodyn_ros.exceptions import StateError
@@ -91,6 +91,11 @@ def require_free(status: Status) -> None:
     if status.expects_linear_feedback:
         raise StateError('the mode is linear_feedback: torques come from ~/linear_feedback; '
                          'choose another mode, such as computed_torque, to follow trajectories')
+    loop = status.arm.design.loop
+    if loop is not None and not loop.answers:
+        raise StateError(f'{UNANSWERED} A motion is possible as soon as a joint answers, which is '
+                         'tried again and again while the arm is held; if friction above 6 % of '
+                         'the effort limits holds all joints, set measure_loop: false')
 
 
 def require_inside(status: Status, what: str) -> None:

@@ -26,6 +26,8 @@ from robodyn_ros.trajectory import ResultCode, Trajectory
 
 _MODES = (Mode.INACTIVE, Mode.HOLD, Mode.FLOAT, Mode.TRACK, Mode.STOP, Mode.REACH,
           Mode.LINEAR_FEEDBACK, Mode.CARRY, Mode.PASSIVE)  # in the order of `steps.modes`
+UNANSWERED = ('no joint moves with its torque: are the drives on and the brakes open, and are '
+              'torques executed?')
 _NOTICED = 0.05  # reduction of gains that is reported
 
 
@@ -213,8 +215,7 @@ class Status:
             return ''
         delays = [1e3 * each.delay for each in loop.responses if each is not None]
         if not loop.answers:
-            return ('no joint moves with its torque: are the drives on and the brakes open, and '
-                    'are torques executed?')
+            return UNANSWERED
         unknown = [f"'{name}'" for name, each in zip(names, loop.responses) if each is None]
         found = (f'{min(delays):.1f} to {max(delays):.1f} ms from torque to velocity' if delays
                  else 'nothing')

@@ -2,9 +2,9 @@
 Real-time settings of a process on Linux: priority, locked memory, processors.
 
 Most systems refuse these settings by default; a refusal of what was asked for is logged with its
-remedy, and the process continues without. The settings apply to all threads of the process, including those of DDS; with a
-native loop, threads that run Python keep the ordinary priority. The garbage collector is set up as
-well.
+remedy, and the process continues without. The settings apply to all threads of the process,
+including those of DDS; with a native loop, threads that run Python keep the ordinary priority. The
+garbage collector is set up as well.
 """
 
 from __future__ import annotations

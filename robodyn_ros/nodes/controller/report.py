@@ -163,7 +163,10 @@ class ControllerReport:
         controller, log = self._controller, self._node.get_logger()
         if (loop := controller.design.loop) is self._loop or loop is None:
             return
+        again = self._loop is not None and not (loop.answers or self._loop.answers)
         self._loop = loop
+        if again:  # it was said
+            return
         (log.info if loop.answers else log.warning)(f'loop measured: {controller.loop_summary}')
         for text in controller.measured_loops.values():
             log.info(text)

@@ -73,7 +73,8 @@ def respond(robot, functions, table, flags, state, m, p):
 
     # reference: of the trajectory, pose, stop or rest, inside of the walls
     motion, predicted = move(robot, body, table, flags, predicted, m, p)
-    left = both(equal(m.motion.mode, modes.TRACK), equal(motion.mode, modes.STOP))
+    left = all_of([equal(m.motion.mode, modes.TRACK), equal(motion.mode, modes.STOP),
+                   equal(motion.result, modes.PATH_TOLERANCE_VIOLATED)])
     m = replace(m, disturbance=disturbance.restarted(m.disturbance, left),
                 transition=transition.begin(m.transition, p.transition, left))
     q, qd = predicted.q, predicted.qd

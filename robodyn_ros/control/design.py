@@ -102,9 +102,14 @@ class Design:
     @property
     def unseen_delay(self) -> float:
         """Return the delay from torque to velocity that feedback has to bear, in s."""
+        return self.found_delay or self.settings.loop_delay
+
+    @property
+    def found_delay(self) -> float:
+        """Return the delay from torque to velocity that was measured, in s; 0: none was."""
         loop = self.loop
         if loop is None or loop.unknown.any() or not loop.known.any():
-            return self.settings.loop_delay
+            return 0.0
         return float(loop.delay.max())
 
 

@@ -155,10 +155,13 @@ class LoopMeasurement:
         self.stop()
         self.result, self._begun = None, True
         self._pool = ThreadPoolExecutor(1, 'measurement of the loop')
+        self._arm.program.share.found[()] = self._arm.design.unseen_delay
+        self._arm.host.apply()
 
     def stop(self) -> None:
         """End the measurement; a doublet under way ends by itself."""
         self._begun, self._after = False, -math.inf
+        self._arm.program.share.found[()] = self._arm.design.found_delay
         self._joints: list[_Joint] = []
         self._probed: _Joint | None = None
         if self._pool is not None:

@@ -31,6 +31,7 @@ _LATE = 0.02     # s, and for at most this
 class Program:
     activation_time: float = scalar('s', 'Time in which feedback grows from zero.')
     delay: float = scalar('s', 'Delay from torque to velocity that no stamp shows.')
+    found: float = scalar('s', 'This delay where it was measured or is being measured; else 0.')
 
 
 @block

@@ -4,14 +4,14 @@ Reduction of gains at light joints, for laws whose feedback is not scaled by the
 A damping D in N m s/rad on an arm of inertia M makes velocities decay at the eigenvalues of
 M^-1 D. A wrist, or a joint in line with others in a stretched arm, may have so little inertia that
 one of them is thousands per second, where D is designed for the typical inertia. With torques T
-apart, and all delays counted, they must stay below 2 / T, and the stiffness below 2 D / T, see
-`feedback_share`; a part of both is permitted here. With B = D^1/2 M^-1 D^1/2 and factors f_j on
-the damping of each joint the matrix f D M^-1 is similar to f B, and by Gershgorin's circles
+apart they must stay below 2 / T, and the stiffness below 2 D / T, see `feedback_share`; a part of
+both is permitted here. With B = D^1/2 M^-1 D^1/2 and factors f_j on the damping of each joint the
+matrix f D M^-1 is similar to f B, and by Gershgorin's circles
 
-    f_j sum_k |B_jk| <= 0.5 / T    for all j
+    f_j sum_k |B_jk| <= 0.8 / T    for all j
 
-bounds all eigenvalues, in the present pose and at the present interval of the torques. Gains of
-heavy joints are not reduced.
+bounds all eigenvalues, in the present pose and at the present interval of the torques; a delay
+counts 1.6 times. Gains of heavy joints are not reduced.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def admissible_parts(M, inverse, stiffness, damping, ratio, fastest):
     return springs, dampers
 
 
-def reduced(body, m, row, q, gains, task, gap, lag, unseen):
+def reduced(body, m, row, q, gains, task, gap, lag, share):
     """
     Return the reduced gains, with those of the posture, and the memory.
 
@@ -90,8 +90,10 @@ def reduced(body, m, row, q, gains, task, gap, lag, unseen):
         Interval of the torques (s); 0: not known yet.
     lag : scalar
         Lateness of the states (s).
-    unseen : scalar
-        Delay from torque to velocity that no stamp shows (s).
+    share : Program
+        Delay from torque to velocity that no stamp shows, see `feedback_share`: computed torque
+        bears an assumed one, the other laws what was measured, since a spring is to be as
+        stiff as it was requested.
 
     """
     zero, ones, n = zeros(q), [1.0 for _ in q], len(q)
@@ -106,11 +108,11 @@ def reduced(body, m, row, q, gains, task, gap, lag, unseen):
     damping = when(computed_torque, inertia, damping)
     adds = both(computed_torque, any_above(inertia, 0.0))
     reducible = either(laws.one_of(row, (*_DAMPING, 'cartesian_impedance')), adds)
-    delayed = gap + lag + unseen
     # with the gravity torque of the reference, an arm whose springs are soft falls
-    prompt = equal(row, laws.ROWS['feedforward_pd'])
-    fastest = when(computed_torque, _room(gains, delayed), when(
-        prompt, DAMPED, _DELAYED)) / positive(when(prompt, gap, delayed))
+    unseen = when(equal(row, laws.ROWS['feedforward_pd']), 0.0, share.found)
+    late = when(computed_torque, lag + share.delay, DAMPED / _DELAYED * unseen)
+    delayed = gap + late
+    fastest = when(computed_torque, _room(gains, delayed), DAMPED) / positive(delayed)
 
     def computed():
         result = body.part('admissible_gains', q, gains.armature, stiffness, damping, ratio,

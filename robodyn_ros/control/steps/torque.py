@@ -117,7 +117,7 @@ def built_in_law(functions, body, flags, follows, now, dt, q, qd, wrench_torque,
     # without the estimated payload, whose inertia may be too large
     gains, task, light = light_joints.reduced(
         replace(body, runtime=m.loads.known), m.light, row, q, gains, task,
-        m.share.gap + 2.0 * m.acceptance.plausibility.delay, m.share.lag, p.share.delay)
+        m.share.gap + 2.0 * m.acceptance.plausibility.delay, m.share.lag, p.share)
 
     def evaluate(x):
         return laws.evaluate(functions.laws, row, body, x, laws.coasting(gains, silent), task,

@@ -19,7 +19,7 @@ from robodyn_ros.dynamics.jit.vectors import difference, element, largest, magni
 from robodyn_ros.safety import MAX_PLAUSIBLE_VALUE
 from robodyn_ros.safety import oscillation
 
-_WANDERED = 0.1  # s at the velocity limit: way from its place of a joint that is not held
+_WANDERED = 0.2  # s at the velocity limit: way from its place of a joint that is not held
 
 
 class Requests:

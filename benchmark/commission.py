@@ -22,11 +22,11 @@ import numpy as np
 from robodyn_ros.cli.commission.folder import Folder
 from robodyn_ros.cli.commission.steps import STEPS
 from robodyn_ros.cli.commission.work import Work
-from robodyn_ros.cli.motion import plan_motion
-from robodyn_ros.cli.robot import Robot
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.model import RobotModel
+from robodyn_ros.model.robot import Robot
+from robodyn_ros.simulation.motion import plan_motion
 
 sys.path.insert(0, str(ROOT / 'test'))
 lockstep, plants = import_module('lockstep_arm'), import_module('mujoco_arm')

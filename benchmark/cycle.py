@@ -28,7 +28,6 @@ from robots import chain
 
 from robodyn_ros import Dynamics, RobotModel
 from robodyn_ros.cli.bench.timing import Budget, Call, interleaved_times, quartiles
-from robodyn_ros.cli.report import table
 from robodyn_ros.control import ArmController, Mode, Settings, with_slots
 from robodyn_ros.control.compiled import CompiledCycle
 from robodyn_ros.control.settings import CollisionSettings
@@ -36,6 +35,7 @@ from robodyn_ros.control.state import RECEIVED
 from robodyn_ros.control.steps import laws
 from robodyn_ros.dynamics.jit.bound import BoundCall
 from robodyn_ros.dynamics.jit.machine import Ir, load
+from robodyn_ros.text import table
 from robodyn_ros.trajectory import TrajectoryPoint
 
 EMPTY = 'define void @empty() {\nret void\n}'

@@ -19,7 +19,7 @@ from launch.event_handlers import OnProcessExit
 from launch.substitutions import LaunchConfiguration, PythonExpression
 import yaml
 
-from robodyn_ros.cli.robot import chain_options
+from robodyn_ros.model.robot import chain_options
 from robodyn_ros.nodes.launching import afterwards, include, start
 from robodyn_ros.share import PACKAGE, share_path
 

@@ -16,7 +16,7 @@ import threading
 import time
 
 import node_server
-from robodyn_ros.cli.domain import isolate
+from robodyn_ros.nodes.domain import isolate
 
 ROOT = Path(__file__).resolve().parents[1]
 # Seconds that a node may take for something on a loaded machine, compilation included.

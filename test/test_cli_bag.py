@@ -4,8 +4,8 @@ import sys
 from bag_of_joints import contents
 import numpy as np
 import pytest
-from robodyn_ros.cli.bag import check_bag, Topic, write_bag
 from robodyn_ros.exceptions import RobodynError
+from robodyn_ros.nodes.bag import check_bag, Topic, write_bag
 
 rosbags = pytest.importorskip('rosbags', reason='bags need the library rosbags')
 

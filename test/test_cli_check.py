@@ -11,9 +11,9 @@ from robodyn_ros.cli.check.model import read
 from robodyn_ros.cli.check.motors import findings, Motors
 from robodyn_ros.cli.check.workspace import condition, gravity_load, largest_payload, sample
 from robodyn_ros.cli.main import FAILURE, main, SUCCESS, USER_MISTAKE
-from robodyn_ros.cli.robot import Robot
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.model import RobotModel
+from robodyn_ros.model.robot import Robot
 
 OWN = Path(__file__).resolve().parents[1] / 'urdf' / 'robodyn7.urdf'
 G = 9.81

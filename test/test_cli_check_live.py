@@ -13,8 +13,8 @@ from ros_process import Probe  # noqa: E402
 from robodyn_ros.cli.check.finding import lines  # noqa: E402
 from robodyn_ros.cli.check.live import judge  # noqa: E402
 from robodyn_ros.cli.main import FAILURE, main, SUCCESS  # noqa: E402
+from robodyn_ros.client.live_check import Seen, SeenState  # noqa: E402
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
-from robodyn_ros.nodes.live_check import Seen, SeenState  # noqa: E402
 
 DYNAMICS = Dynamics(MODEL)
 GRAVITY = DYNAMICS.gravity(HOME)

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from robodyn_ros.cli.consent import agreed
 from robodyn_ros.cli.main import main, make_parser, USER_MISTAKE
-from robodyn_ros.cli.writable import made
+from robodyn_ros.cli.terminal import agreed
+from robodyn_ros.files import made
 from robodyn_ros.share import share_path
 from robodyn_ros.teaching import Demonstration
 
@@ -78,8 +78,9 @@ class Arm:
 
 def test_a_motion_of_excite_and_replay_asks(tmp_path, monkeypatch, answers):
     pytest.importorskip('rclpy', reason='a controller needs ROS 2')
-    from robodyn_ros.cli.excite import command, send
+    from robodyn_ros.cli.excite import command
     from robodyn_ros.cli.replay import execution
+    from robodyn_ros.client import sender as send
     arms = []
 
     def arm(*given):
@@ -107,7 +108,7 @@ def test_a_motion_of_excite_and_replay_asks(tmp_path, monkeypatch, answers):
 @pytest.mark.parametrize('fails', [False, True])
 def test_a_teach_that_records_nothing_leaves_nothing(fails, tmp_path, monkeypatch, answers):
     pytest.importorskip('rclpy', reason='a controller needs ROS 2')
-    from robodyn_ros.cli.teach import recording
+    from robodyn_ros.client import hand_guiding as recording
     arms = []
 
     class Silent(Arm):

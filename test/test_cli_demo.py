@@ -12,18 +12,18 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from robodyn_ros.cli import domain, processes
 from robodyn_ros.cli.demo.evaluation import drift, match
 from robodyn_ros.cli.demo.findings import Findings
 from robodyn_ros.cli.demo.motion_run import MotionRun
 from robodyn_ros.cli.main import main, USER_MISTAKE
-from robodyn_ros.cli.motion import plan_motion
-from robodyn_ros.cli.processes import Children, CpuMeter, ProcessError
-from robodyn_ros.cli.progress import Steps
-from robodyn_ros.cli.report import Criterion, number, shortened, table, verdict
+from robodyn_ros.cli.terminal import Steps
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import RobodynError, StateError
 from robodyn_ros.model import RobotModel
+from robodyn_ros.nodes import children as processes, domain
+from robodyn_ros.nodes.children import Children, CpuMeter, ProcessError
+from robodyn_ros.simulation.motion import plan_motion
+from robodyn_ros.text import Criterion, number, shortened, table, verdict
 
 ROOT = Path(__file__).resolve().parents[1]
 # as `nodes.recorder.JointLog`, which needs ROS
@@ -177,7 +177,7 @@ def test_steps_are_plain_lines_where_no_terminal_is():
 
 
 def test_a_long_step_is_not_silent_where_no_terminal_is(monkeypatch):
-    monkeypatch.setattr('robodyn_ros.cli.progress._REMINDER', 0.01)
+    monkeypatch.setattr('robodyn_ros.cli.terminal._REMINDER', 0.01)
     stream, end = io.StringIO(), time.monotonic() + 60.0
     with Steps(stream)('search') as step:
         step._steps.tick('condition number 7')
@@ -195,7 +195,7 @@ def test_a_long_step_is_not_silent_where_no_terminal_is(monkeypatch):
 def test_logs_that_are_kept_are_named(keeps, tmp_path, monkeypatch, capsys):
     pytest.importorskip('rclpy', reason='the session needs ROS 2')
     from robodyn_ros.cli.demo import command
-    from robodyn_ros.cli.session import Session
+    from robodyn_ros.client.session import Session
 
     def started(session):
         for name in ('simulator', 'controller'):

@@ -9,10 +9,10 @@ pytest.importorskip('rclpy', reason='enclaves need ROS 2')
 import rclpy  # noqa: E402
 from robodyn_ros.cli.main import main, make_parser, USER_MISTAKE  # noqa: E402
 from robodyn_ros.cli.view import command as view  # noqa: E402
+from robodyn_ros.client.live_check import observe  # noqa: E402
+from robodyn_ros.client.recorder import Recorder  # noqa: E402
 from robodyn_ros.exceptions import ParameterError  # noqa: E402
-from robodyn_ros.nodes.live_check import observe  # noqa: E402
 from robodyn_ros.nodes.process import init_tool, StopRequest  # noqa: E402
-from robodyn_ros.nodes.recorder import Recorder  # noqa: E402
 from robodyn_ros.nodes.view.live import LiveView  # noqa: E402
 from robodyn_ros.nodes.view.names import Names  # noqa: E402
 from ros_process import ROOT  # noqa: E402

@@ -12,11 +12,11 @@ pytest.importorskip('rosbags', reason='bags need the extra `record`')
 from controller_node import ARM, CONTROLLER, NODE, PATIENT, RATE, SIMULATOR  # noqa: E402
 from rclpy.serialization import serialize_message  # noqa: E402
 from robodyn_ros.cli.excite import command  # noqa: E402
-from robodyn_ros.cli.excite.send import Sender  # noqa: E402
 from robodyn_ros.cli.main import main, USER_MISTAKE  # noqa: E402
+from robodyn_ros.client.recorder import JointStream  # noqa: E402
+from robodyn_ros.client.sender import Sender  # noqa: E402
 from robodyn_ros.exceptions import StateError  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
-from robodyn_ros.nodes.recorder import JointStream  # noqa: E402
 from ros_process import NodeProcess, Probe  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_srvs.srv import SetBool, Trigger  # noqa: E402
@@ -99,7 +99,7 @@ def test_why_a_motion_does_not_begin(monkeypatch, after, reason):
 
 def test_a_motion_that_the_controller_did_not_receive_is_sent_again(monkeypatch):
     clock, sent = [0.0], []
-    monkeypatch.setattr('robodyn_ros.cli.excite.send.time',
+    monkeypatch.setattr('robodyn_ros.client.sender.time',
                         SimpleNamespace(monotonic=lambda: clock[0]))
     sender = Sender.__new__(Sender)
     sender._model = SimpleNamespace(joint_names=('a',))
@@ -128,7 +128,7 @@ def test_a_motion_that_the_controller_did_not_receive_is_sent_again(monkeypatch)
 def test_a_paused_motion_is_not_over(monkeypatch):
     references, clock = JointStream.__new__(JointStream), [0.0]
     references.messages = []
-    monkeypatch.setattr('robodyn_ros.cli.excite.send.time',
+    monkeypatch.setattr('robodyn_ros.client.sender.time',
                         SimpleNamespace(monotonic=lambda: clock[0]))
     sender = Sender.__new__(Sender)
     sender._model, sender._refused = SimpleNamespace(joint_names=('joint',)), None

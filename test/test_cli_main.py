@@ -9,7 +9,7 @@ import pytest
 
 from robodyn_ros.cli.check import command as check
 from robodyn_ros.cli.main import BROKEN_PIPE, COMMANDS, main, USER_MISTAKE
-from robodyn_ros.cli.report import Criterion, paragraph, table, verdict
+from robodyn_ros.text import Criterion, paragraph, table, verdict
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -132,7 +132,7 @@ def test_a_demo_reports_the_faults_that_it_reset():
 
 
 def test_a_place_is_tried_and_left_as_it_was(tmp_path):
-    from robodyn_ros.cli.writable import check_writable
+    from robodyn_ros.files import check_writable
     old, new = tmp_path / 'old.yaml', tmp_path / 'a' / 'new.yaml'
     old.write_text('what was there')
     check_writable(None)

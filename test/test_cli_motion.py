@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from model_urdf import INERTIAL, joint, link, robot
-from robodyn_ros.cli.motion import plan_motion, USABLE
 from robodyn_ros.cli.request.command import goal_of
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError, ParameterError, TrajectoryError
 from robodyn_ros.model import RobotModel
+from robodyn_ros.simulation.motion import plan_motion, USABLE
 from robodyn_ros.trajectory import check_feasibility, check_trajectory, Reference, TrajectoryPoint
 
 URDF = Path(__file__).resolve().parents[1] / 'urdf'

@@ -6,20 +6,20 @@ from lockstep_arm import LockstepArm
 import numpy as np
 import pytest
 
-from robodyn_ros.cli.identify.output import NODE
 from robodyn_ros.cli.main import FAILURE, main, USER_MISTAKE
-from robodyn_ros.cli.motion import plan_motion
 from robodyn_ros.cli.payload import command
 from robodyn_ros.cli.payload.passes import pass_points, stroke
 from robodyn_ros.cli.ranges import restricted
-from robodyn_ros.cli.robot import Robot
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError
+from robodyn_ros.files import CONTROLLER as NODE
 from robodyn_ros.identification.static_payload import (
     choose_poses, estimate_payload, moment_columns, Pass)
 from robodyn_ros.model import RobotModel
+from robodyn_ros.model.robot import Robot
 from robodyn_ros.share import share_path
 from robodyn_ros.simulation import mismatched, Plant
+from robodyn_ros.simulation.motion import plan_motion
 
 ARM, LINK = share_path('urdf', 'robodyn6.urdf'), 'tool0'
 MODEL = RobotModel.from_urdf(ARM)

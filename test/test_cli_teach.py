@@ -16,10 +16,10 @@ pytest.importorskip('rosbags', reason='bags need the extra `record`')
 from controller_node import ACTIVE, ARM, CONTROLLER, MODEL, NODE, PATIENT, simulator  # noqa: E402
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from geometry_msgs.msg import WrenchStamped  # noqa: E402
-from robodyn_ros.cli.domain import free_domain  # noqa: E402
 from robodyn_ros.cli.main import INTERRUPTED, main, USER_MISTAKE  # noqa: E402
 from robodyn_ros.cli.replay.execution import _Gripper  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
+from robodyn_ros.nodes.domain import free_domain  # noqa: E402
 from robodyn_ros.teaching import Demonstration, TimedPath  # noqa: E402
 from ros_process import NodeProcess, Probe  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
@@ -143,7 +143,7 @@ def test_the_gripper_is_where_it_was_at_the_same_place_of_the_path():
 
 
 def test_without_a_controller_it_is_named(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr('robodyn_ros.cli.teach.recording._DISCOVERY', 0.2)
+    monkeypatch.setattr('robodyn_ros.client.hand_guiding._DISCOVERY', 0.2)
     monkeypatch.setenv('ROS_DOMAIN_ID', str(free_domain()))
     assert main(['teach', str(tmp_path / 'pick')]) == USER_MISTAKE
     assert 'no joint states received within 0.2 s' in ''.join(capsys.readouterr())

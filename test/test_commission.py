@@ -18,15 +18,15 @@ from robodyn_ros.cli.commission.motions import approached, compared, excitation
 from robodyn_ros.cli.commission.steps import Step, STEPS
 from robodyn_ros.cli.commission.work import Work
 from robodyn_ros.cli.main import FAILURE, INTERRUPTED, main, USER_MISTAKE
-from robodyn_ros.cli.motion import plan_motion
-from robodyn_ros.cli.robot import Robot
 from robodyn_ros.control import Settings
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import RobodynError, StateError
 from robodyn_ros.model import RobotModel
+from robodyn_ros.model.robot import Robot
 from robodyn_ros.nodes.controller.parameters import PARAMETERS
 from robodyn_ros.settings import with_values
 from robodyn_ros.share import share_path
+from robodyn_ros.simulation.motion import plan_motion
 import yaml
 
 ARM = share_path('urdf', 'robodyn6.urdf')

@@ -10,11 +10,11 @@ import pytest
 from robodyn_ros.cli.commission.dry_run import true_urdf, Truth
 from robodyn_ros.cli.commission.folder import Folder
 from robodyn_ros.cli.main import main
-from robodyn_ros.cli.motion import plan_motion
-from robodyn_ros.cli.robot import Robot
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError, StateError
+from robodyn_ros.model.robot import Robot
 from robodyn_ros.share import share_path
+from robodyn_ros.simulation.motion import plan_motion
 
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 

@@ -8,7 +8,6 @@ pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 for module in ('launch_ros', 'launch_testing'):
     pytest.importorskip(module, reason='needs ROS 2 with launch_testing')
 
-from ros_install import install  # noqa: E402, F401 (a fixture)
 from ros_process import ROOT  # noqa: E402
 
 

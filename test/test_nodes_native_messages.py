@@ -19,7 +19,6 @@ from robodyn_ros.nodes.native import code, rcl  # noqa: E402
 from robodyn_ros.nodes.native.block import Block  # noqa: E402
 from robodyn_ros.nodes.native.layouts import Layouts, MAX_LAYOUTS  # noqa: E402
 from robodyn_ros.nodes.native.probe import probe  # noqa: E402
-import ros_process  # noqa: E402, F401 (a domain of its own)
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
 

@@ -7,8 +7,8 @@ import sys
 import numpy as np
 import pytest
 from robodyn_ros.cli.main import main
-from robodyn_ros.cli.robot import Robot
 from robodyn_ros.exceptions import ParameterError
+from robodyn_ros.model.robot import Robot
 from robodyn_ros.reliability.compiled.progress_file import ProgressFile
 from robodyn_ros.reliability.compiled.replay import steps_of
 from robodyn_ros.reliability.compiled.results import Rate, summaries, summary, values

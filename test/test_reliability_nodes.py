@@ -5,7 +5,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
-from robodyn_ros.cli.robot import Robot  # noqa: E402
+from robodyn_ros.model.robot import Robot  # noqa: E402
 from robodyn_ros.reliability.compiled.lockstep import compare, obstacle  # noqa: E402
 from robodyn_ros.reliability.compiled.scenario import COMPILED, scenario, seeds_of  # noqa: E402
 from robodyn_ros.reliability.compiled.study import prepare  # noqa: E402

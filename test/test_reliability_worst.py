@@ -2,7 +2,7 @@
 from pathlib import Path
 
 import pytest
-from robodyn_ros.cli.robot import Robot
+from robodyn_ros.model.robot import Robot
 from robodyn_ros.reliability.compiled.scenario import COMPILED
 from robodyn_ros.reliability.compiled.study import prepare
 from robodyn_ros.reliability.compiled.worst import runs_of

@@ -13,17 +13,20 @@ import xml.etree.ElementTree as ElementTree
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = 'robodyn_ros'
 
-FOUNDATION = {'exceptions', 'settings', 'share'}
+FOUNDATION = {'exceptions', 'files', 'picture', 'settings', 'share', 'text'}
 PHYSICS = FOUNDATION | {'model', 'dynamics'}
 LIBRARY = PHYSICS | {'control', 'identification', 'safety', 'simulation', 'trajectory'}
 ARROWS = {
     'exceptions': set(),
     'settings': {'exceptions'},
     'share': {'exceptions'},
+    'files': {'exceptions'},
+    'picture': {'exceptions'},
+    'text': {'exceptions'},
     'model': FOUNDATION,
     'dynamics': FOUNDATION | {'model'},
     'control': PHYSICS | {'safety', 'trajectory'},
-    'simulation': PHYSICS,
+    'simulation': PHYSICS | {'safety', 'trajectory'},
     'identification': PHYSICS,
     'export': PHYSICS | {'', 'control'},
     'teaching': PHYSICS | {'trajectory'},
@@ -32,9 +35,9 @@ ARROWS = {
     'safety': PHYSICS,
     'view': PHYSICS | {'teaching', 'trajectory'},
     'nodes': LIBRARY | {'', 'view'},
-    'client': {'control', 'exceptions', 'nodes', 'trajectory'},
+    'client': LIBRARY | {'nodes', 'teaching'},
     'cli': LIBRARY | {'', 'client', 'export', 'nodes', 'teaching', 'view'},
-    'reliability': LIBRARY | {'', 'nodes', 'cli'},
+    'reliability': LIBRARY | {'', 'client', 'nodes', 'cli'},
     '': LIBRARY,
 }
 NOTHING_BUT_ARRAYS = {'trajectory', 'safety'}

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.cli.report import number, table
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import near_matches, ParameterError, StateError
 from robodyn_ros.model import RobotModel
+from robodyn_ros.text import number, table
 from robodyn_ros.trajectory import Reference, Trajectory
 
 _SAMPLES = 400     # states of a motion that are described
 _MOVES = 1e-3       # m, least motion of a link that is described
 _SLACK = 0.02      # rad or m, by which the arm may rest beyond a range
-
-
-def add_range_argument(parser: argparse.ArgumentParser) -> None:
-    """Declare the option."""
-    parser.add_argument(
-        '--range', action='append', default=[], metavar='JOINT:LOWER:UPPER', dest='ranges',
-        help='move this joint only between these positions, in rad or m; may be repeated')
 
 
 def restricted(model: RobotModel, ranges: Iterable[str]) -> RobotModel:

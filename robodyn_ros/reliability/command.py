@@ -18,18 +18,19 @@ import signal
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from robodyn_ros.cli.motion import Motion, plan_motion
-from robodyn_ros.cli.progress import Steps
-from robodyn_ros.cli.report import verdict
-from robodyn_ros.cli.robot import (
-    add_motion_arguments, add_robot_arguments, between, Robot, whole_number)
+from robodyn_ros.cli.options import (
+    add_motion_arguments, add_robot_arguments, between, robot_of, whole_number)
+from robodyn_ros.cli.terminal import Steps
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import near_matches, ParameterError, RobodynError
 from robodyn_ros.model import RobotModel
+from robodyn_ros.model.robot import Robot
 from robodyn_ros.reliability.cases import Case, CASES
 from robodyn_ros.reliability.network import Network
 from robodyn_ros.reliability.soak import notes, soak
 from robodyn_ros.reliability.tables import as_json, markdown, row, summary
+from robodyn_ros.simulation.motion import Motion, plan_motion
+from robodyn_ros.text import verdict
 
 if TYPE_CHECKING:  # the runner needs ROS
     from robodyn_ros.reliability.run import Outcome, Runner
@@ -99,7 +100,7 @@ def run(options: argparse.Namespace) -> int:
             steps.write_line(f'{case.name:<26} {case.description}')
         return 0
     signal.signal(signal.SIGTERM, _interrupt)
-    robot = Robot.from_options(options)
+    robot = robot_of(options)
     model = robot.load()
     motion = plan_motion(Dynamics(model), options.duration, options.speed)
     if options.soak:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robodyn_ros.cli.report import Criterion, number
+from robodyn_ros.text import Criterion, number
 
 STILL = 0.02      # rad/s or m/s below which a joint rests
 _QUIET = 0.1      # s that it must stay below

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robodyn_ros.cli.report import Criterion
 from robodyn_ros.exceptions import RobodynError, StateError
 from robodyn_ros.reliability.cases import Case
 from robodyn_ros.reliability.injections import Draw
 from robodyn_ros.reliability.judge import Figures, judge, Limits, measure, Recording, STILL
 from robodyn_ros.safety import USUAL_RATE
+from robodyn_ros.text import Criterion
 
 if TYPE_CHECKING:  # the testbed needs ROS
     from robodyn_ros.reliability.testbed import Testbed

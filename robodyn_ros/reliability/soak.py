@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robodyn_ros.cli.processes import Child
-from robodyn_ros.cli.progress import Steps
-from robodyn_ros.cli.report import Criterion, number
+from robodyn_ros.cli.terminal import Steps
 from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.exceptions import StateError
+from robodyn_ros.nodes.children import Child
+from robodyn_ros.text import Criterion, number
 
 if TYPE_CHECKING:  # the testbed needs ROS
     from robodyn_ros.reliability.testbed import Testbed

@@ -8,8 +8,8 @@ import json
 import math
 from typing import TYPE_CHECKING
 
-from robodyn_ros.cli.report import number, table
 from robodyn_ros.reliability.cases import Case
+from robodyn_ros.text import number, table
 
 if TYPE_CHECKING:  # the runner needs ROS
     from robodyn_ros.reliability.run import Outcome

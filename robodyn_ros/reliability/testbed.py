@@ -12,18 +12,17 @@ import time
 
 import numpy as np
 
-from robodyn_ros.cli.motion import Motion, STIFFNESS
-from robodyn_ros.cli.processes import Child
-from robodyn_ros.cli.session import Session
+from robodyn_ros.client.fault_recorder import FaultRecorder
+from robodyn_ros.client.session import Session
 from robodyn_ros.exceptions import StateError
+from robodyn_ros.nodes.children import Child
 from robodyn_ros.nodes.controller import node as controller
-from robodyn_ros.nodes.fault_recorder import FaultRecorder
 from robodyn_ros.nodes.guard import node as guard
 from robodyn_ros.nodes.simulator import node as simulator
-from robodyn_ros.reliability.conditions import (
-    COLLISION, RATE, ROTOR_ACCELERATION, TRACKING_ERROR)
+from robodyn_ros.reliability.conditions import COLLISION, RATE, ROTOR_ACCELERATION, TRACKING_ERROR
 from robodyn_ros.reliability.judge import STILL
 from robodyn_ros.reliability.network import Network
+from robodyn_ros.simulation.motion import Motion, STIFFNESS
 
 PRIORITY = 20    # real-time priority of the nodes, where permitted
 _NUMBERS = count()

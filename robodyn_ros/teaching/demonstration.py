@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.exceptions import near_matches, RobodynError
-from robodyn_ros.teaching.yaml_file import read_yaml
+from robodyn_ros.files import read_yaml
 from robodyn_ros.trajectory.message_text import trajectory_message
 
 TRAJECTORY, DETAILS = 'trajectory.yaml', 'demonstration.json'

@@ -17,10 +17,11 @@ from robodyn_ros.cli.bench.cases import batches_of, calls_of, importable
 from robodyn_ros.cli.bench.robot import BenchRobot, plain
 from robodyn_ros.cli.bench.timing import Budget, compare, OURS, Row
 from robodyn_ros.cli.bench.with_robodyn import BATCH
-from robodyn_ros.cli.progress import Steps
-from robodyn_ros.cli.report import paragraph, table
-from robodyn_ros.cli.robot import add_robot_arguments, EARTH, Robot
+from robodyn_ros.cli.options import add_robot_arguments, robot_of
+from robodyn_ros.cli.terminal import Steps
 from robodyn_ros.exceptions import RobodynError
+from robodyn_ros.model.robot import EARTH, Robot
+from robodyn_ros.text import paragraph, table
 
 EXAMPLES = """examples:
   robodyn bench
@@ -44,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Measure; return 0."""
     steps = Steps(sys.stderr if options.json else sys.stdout)
-    robot = Robot.from_options(options)
+    robot = robot_of(options)
     selection = {**robot.selection(), 'gravity': robot.gravity}
     with steps('load the robot, compile, compare results') as step:
         name = robot.load().name

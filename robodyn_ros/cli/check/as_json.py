@@ -10,9 +10,9 @@ from robodyn_ros.cli.check.finding import Finding, stops
 from robodyn_ros.cli.check.loop_cost import LoopCost
 from robodyn_ros.cli.check.model import Reading
 from robodyn_ros.cli.check.motors import Motors
-from robodyn_ros.cli.robot import Robot
-from robodyn_ros.cli.units import joint_units
 from robodyn_ros.model import RobotModel
+from robodyn_ros.model.robot import Robot
+from robodyn_ros.model.units import joint_units
 
 if TYPE_CHECKING:
     from robodyn_ros.cli.check.live import LiveResult

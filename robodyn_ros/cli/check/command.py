@@ -19,13 +19,13 @@ from robodyn_ros.cli.check.loop_cost import LoopCost, measure
 from robodyn_ros.cli.check.loop_plot import draw
 from robodyn_ros.cli.check.model import read, Reading
 from robodyn_ros.cli.check.motors import findings as findings_of_motors, limits_table, Motors
-from robodyn_ros.cli.domain import add_enclave_argument
-from robodyn_ros.cli.picture import check_picture
-from robodyn_ros.cli.progress import Steps
-from robodyn_ros.cli.report import number
-from robodyn_ros.cli.robot import add_robot_arguments, between, Robot, whole_number
+from robodyn_ros.cli.options import (
+    add_enclave_argument, add_robot_arguments, between, robot_of, whole_number)
+from robodyn_ros.cli.terminal import Steps
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError, StateError
+from robodyn_ros.picture import check_picture
+from robodyn_ros.text import number
 
 EXAMPLES = """examples:
   robodyn check arm.urdf
@@ -71,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
             raise ParameterError('--plot shows the loops of the running arm: add --live')
         check_picture(options.plot)
     steps = Steps(sys.stderr if options.json else sys.stdout)
-    robot = Robot.from_options(options)
+    robot = robot_of(options)
     with steps('read the URDF') as step:
         reading = read(robot)
         step.result = _summary(reading)
@@ -106,7 +106,7 @@ def _examine(dynamics: Dynamics, options: argparse.Namespace,
 
 def _check_live(dynamics: Dynamics, options: argparse.Namespace, steps: Steps):
     from robodyn_ros.cli.check.live import judge
-    from robodyn_ros.nodes.live_check import observe  # needs ROS
+    from robodyn_ros.client.live_check import observe  # needs ROS
 
     with steps(f'record the arm for {options.listen:g} s') as step:
         seen = observe(options.joint_states, options.commands, options.timeout, options.listen,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from robodyn_ros.cli.report import paragraph
 from robodyn_ros.exceptions import printable
+from robodyn_ros.text import paragraph
 
 STOP, WARNING, NOTE = 'stop', 'warning', 'note'
 _LONGEST = 10_000  # characters of a finding; a message may name any number of joints

@@ -20,7 +20,7 @@ from robodyn_ros.exceptions import StateError
 from robodyn_ros.model import RobotModel
 
 if TYPE_CHECKING:  # needs ROS
-    from robodyn_ros.nodes.live_check import Seen
+    from robodyn_ros.client.live_check import Seen
 
 _TOLERANCE = 0.1   # part of the effort limit; default of the parameter handshake_tolerance
 _OWN = 'computed_torque_controller'

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.cli.picture import colour, picture
 from robodyn_ros.control.loop_margin import gain_margin, phase_margin
+from robodyn_ros.picture import colour, picture
 
 _POINTS = 400
 _SPAN = 0.1, 30.0  # of the natural frequency

@@ -9,11 +9,11 @@ import numpy as np
 from robodyn_ros.cli.check.finding import Finding, NOTE, STOP, WARNING
 from robodyn_ros.cli.check.limits import (
     followers, limits, limits_without_model, soft_limits, units)
-from robodyn_ros.cli.robot import Robot
 from robodyn_ros.exceptions import ModelError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.description import Description, read_description
 from robodyn_ros.model.findings import WarningList
+from robodyn_ros.model.robot import Robot
 from robodyn_ros.model.selection import select, Selection
 from robodyn_ros.model.source import read_source
 

@@ -11,11 +11,11 @@ from robodyn_ros.cli.check.finding import Finding, NOTE, STOP, WARNING
 from robodyn_ros.cli.check.workspace import (
     Condition, condition, gravity_load, GravityLoad, largest_payload, Payload, sample,
     usable_limits)
-from robodyn_ros.cli.report import number, paragraph, table
-from robodyn_ros.cli.units import force_unit, joint_units, large_unit, small_unit
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.usual_inertia import joint_inertia, missing_rotors
 from robodyn_ros.model import RobotModel
+from robodyn_ros.model.units import force_unit, joint_units, large_unit, small_unit
+from robodyn_ros.text import number, paragraph, table
 
 _ILL = 1e10      # condition number from which accelerations have few good digits
 _ALL = 0.999     # share of poses that counts as all

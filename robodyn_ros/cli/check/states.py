@@ -8,12 +8,12 @@ from typing import NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from robodyn_ros.cli.check.finding import Finding, listed, NOTE, STOP, WARNING
-from robodyn_ros.cli.report import number
 from robodyn_ros.model import RobotModel
 from robodyn_ros.safety import StaleMonitor
+from robodyn_ros.text import number
 
 if TYPE_CHECKING:  # needs ROS
-    from robodyn_ros.nodes.live_check import Seen
+    from robodyn_ros.client.live_check import Seen
 
 # defaults of the parameters stale.hold, stale.stop and stale.max_skew
 _HOLD, _STOP, _SKEW = 0.05, 0.25, 1.0

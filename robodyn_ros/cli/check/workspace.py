@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robodyn_ros.cli.units import joint_slides
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.model import RobotModel
+from robodyn_ros.model.units import joint_slides
 
 _TURN = 2.0 * np.pi
 _FURTHEST = 1e3           # rad or m from 0; limits like 1e308 mean none

@@ -20,17 +20,17 @@ from robodyn_ros.cli.commission.folder import Folder
 from robodyn_ros.cli.commission.report import write_report
 from robodyn_ros.cli.commission.steps import Step, STEPS
 from robodyn_ros.cli.commission.work import Work
-from robodyn_ros.cli.consent import add_consent_arguments, agreed, check_consent
-from robodyn_ros.cli.domain import add_enclave_argument, add_namespace_argument
-from robodyn_ros.cli.progress import Steps
-from robodyn_ros.cli.ranges import add_range_argument, restricted
-from robodyn_ros.cli.replay.limits import parameters
-from robodyn_ros.cli.report import WIDTH
-from robodyn_ros.cli.robot import add_robot_arguments, between, Robot
-from robodyn_ros.cli.writable import made
+from robodyn_ros.cli.options import (
+    add_consent_arguments, add_enclave_argument, add_namespace_argument, add_range_argument,
+    add_robot_arguments, between, check_consent, robot_of)
+from robodyn_ros.cli.ranges import restricted
+from robodyn_ros.cli.terminal import agreed, Steps
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError, RobodynError
+from robodyn_ros.files import made, read_parameters
 from robodyn_ros.identification.dry_friction import DryFriction, SHAPES
+from robodyn_ros.model.robot import Robot
+from robodyn_ros.text import WIDTH
 
 EXAMPLES = """examples:
   robodyn commission arm.urdf --dry-run             practise on a simulated arm that differs
@@ -87,7 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Do the steps that are not done yet; return 0, or 1 if a step was refused."""
     check_consent(options, simulated=options.dry_run)
-    robot, out = Robot.from_options(options), Steps()
+    robot, out = robot_of(options), Steps()
     dynamics = Dynamics(robot.load())
     restricted(dynamics.model, options.ranges)
     given = _given(options)
@@ -151,7 +151,7 @@ def _commission(options: argparse.Namespace, robot: Robot, dynamics: Dynamics, f
 
 def _given(options: argparse.Namespace) -> dict[str, object]:
     """Return the parameters of the controller that the options give, without the robot."""
-    given = parameters(options.params) if options.params else {}
+    given = read_parameters(options.params) if options.params else {}
     given = {name: value for name, value in given.items() if name not in _ROBOT}
     answer = options.driver_compensates_gravity
     if answer is None and (GRAVITY_IN_DRIVER in given or options.dry_run):

@@ -11,12 +11,12 @@ from xml.etree import ElementTree
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.cli.domain import isolate
 from robodyn_ros.cli.identify.output import identified_urdf
-from robodyn_ros.cli.motion import plan_motion
-from robodyn_ros.cli.processes import Children
-from robodyn_ros.cli.robot import Robot
 from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.model.robot import Robot
+from robodyn_ros.nodes.children import Children
+from robodyn_ros.nodes.domain import isolate
+from robodyn_ros.simulation.motion import plan_motion
 
 STEP = 0.002  # s
 _MASS, _ROTOR = 0.1, (0.02, 0.08)   # relative; kg m^2 or kg

@@ -11,8 +11,8 @@ from pathlib import Path
 import time
 from typing import Any
 
-from robodyn_ros.cli.json_file import read_json
 from robodyn_ros.exceptions import RobodynError, shown
+from robodyn_ros.files import read_json
 
 _STATE = 'state.json'
 

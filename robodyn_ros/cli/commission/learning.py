@@ -11,7 +11,6 @@ from robodyn_ros.cli.commission.arm import Run
 from robodyn_ros.cli.commission.folder import Folder
 from robodyn_ros.cli.identify.command import described, report
 from robodyn_ros.cli.identify.output import check_not_locked, identified_urdf, parameters
-from robodyn_ros.cli.robot import Robot
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError, StateError
 from robodyn_ros.identification.dry_friction import DryFriction
@@ -19,6 +18,7 @@ from robodyn_ros.identification.estimate import Estimate
 from robodyn_ros.identification.identify import identify
 from robodyn_ros.identification.verdict import objections
 from robodyn_ros.model import RobotModel
+from robodyn_ros.model.robot import Robot
 
 URDF, PICTURE = 'better.urdf', 'identification.png'
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy.integrate import cumulative_trapezoid
 
 from robodyn_ros.cli.commission.arm import Run
-from robodyn_ros.cli.units import joint_slides
 from robodyn_ros.model import RobotModel
+from robodyn_ros.model.units import joint_slides
 
 STEP = (0.05, 0.01)    # rad, m: size of a step
 _STROKE, _REST = 0.5, 0.25  # s of a step there or back, and of the rest after it

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from robodyn_ros.cli.commission.work import Work
 from robodyn_ros.cli.excite.command import check, sampled
-from robodyn_ros.cli.json_file import read_json
-from robodyn_ros.cli.motion import plan_motion
 from robodyn_ros.cli.ranges import check_present, described
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import StateError
+from robodyn_ros.files import read_json
 from robodyn_ros.identification import Bounds, Search
 from robodyn_ros.model.per_joint import speeds
+from robodyn_ros.simulation.motion import plan_motion
 from robodyn_ros.trajectory import least_duration
 
 _SHARE = 0.3           # part of the velocity limits on the way to the first point

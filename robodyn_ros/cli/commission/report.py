@@ -13,7 +13,7 @@ import numpy as np
 from robodyn_ros.cli.commission.arm import load, Run
 from robodyn_ros.cli.commission.learning import PICTURE
 from robodyn_ros.cli.commission.work import RESULT, Work
-from robodyn_ros.cli.report import number
+from robodyn_ros.text import number
 
 _STYLE = """body { font: 15px/1.5 sans-serif; max-width: 70em; margin: 2em auto; padding: 0 1em }
 table { border-collapse: collapse; margin: 1em 0 } td, th { padding: .2em .8em; text-align: right }

@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 
 from robodyn_ros.cli.check.live import judge, LiveResult
 from robodyn_ros.cli.commission.arm import Run, Values
-from robodyn_ros.cli.excite.send import Sender
-from robodyn_ros.cli.identify.output import parameter_file
-from robodyn_ros.cli.processes import Child, Children
-from robodyn_ros.cli.robot import Robot
+from robodyn_ros.client.live_check import observe
+from robodyn_ros.client.sender import Sender
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import RobodynError, StateError
+from robodyn_ros.files import parameter_file
 from robodyn_ros.model import Payload, RobotModel
+from robodyn_ros.model.robot import Robot
+from robodyn_ros.nodes.children import Child, Children
 from robodyn_ros.nodes.controller import node as controller
 from robodyn_ros.nodes.controller.other_commanders import OTHER_COMMANDER
-from robodyn_ros.nodes.live_check import observe
 
 _START = 60.0   # s until the controller must be active; compilation included
 _DISCOVERY = 1.0  # s until a controller that runs already is discovered

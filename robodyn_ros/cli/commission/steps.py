@@ -16,11 +16,11 @@ from robodyn_ros.cli.commission.learning import Learning
 from robodyn_ros.cli.commission.measures import measure, Measures, step_points
 from robodyn_ros.cli.commission.motions import approached, compared, excitation, Plan
 from robodyn_ros.cli.commission.work import Work
-from robodyn_ros.cli.identify.output import NODE
 from robodyn_ros.cli.ranges import check_present
-from robodyn_ros.cli.report import number, table
 from robodyn_ros.dynamics.usual_inertia import joint_inertia
 from robodyn_ros.exceptions import RobodynError, StateError
+from robodyn_ros.files import CONTROLLER as NODE
+from robodyn_ros.text import number, table
 
 _POSES = 2000      # random poses of the preflight
 _REST = 1.0        # s of rest, for noise

@@ -10,13 +10,14 @@ from typing import Any
 from robodyn_ros.cli.commission.arm import Arm, Values
 from robodyn_ros.cli.commission.bandwidth import loop_delay
 from robodyn_ros.cli.commission.folder import Folder
-from robodyn_ros.cli.identify.output import JOINT_PARAMETERS, parameter_file
+from robodyn_ros.cli.identify.output import JOINT_PARAMETERS
 from robodyn_ros.cli.ranges import restricted
-from robodyn_ros.cli.report import number
-from robodyn_ros.cli.robot import Robot
 from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.files import parameter_file
 from robodyn_ros.identification.dry_friction import DryFriction
 from robodyn_ros.model import RobotModel
+from robodyn_ros.model.robot import Robot
+from robodyn_ros.text import number
 
 RESULT = 'arm.yaml'
 # while the masses are wrong, what is unknown is compensated

@@ -16,19 +16,20 @@ import re
 import signal
 from typing import TYPE_CHECKING
 
-from robodyn_ros.cli.bag import check_bag, Topic, write_bag
 from robodyn_ros.cli.demo.findings import Findings
 from robodyn_ros.cli.demo.scenario import Scenario
-from robodyn_ros.cli.motion import plan_motion
-from robodyn_ros.cli.progress import Steps
-from robodyn_ros.cli.report import verdict
-from robodyn_ros.cli.robot import add_motion_arguments, add_robot_arguments, between, Robot
+from robodyn_ros.cli.options import add_motion_arguments, add_robot_arguments, between, robot_of
+from robodyn_ros.cli.terminal import Steps
 from robodyn_ros.control import ArmController, with_slots
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import RobodynError, StateError
+from robodyn_ros.model.robot import Robot
+from robodyn_ros.nodes.bag import check_bag, Topic, write_bag
+from robodyn_ros.simulation.motion import plan_motion
+from robodyn_ros.text import verdict
 
 if TYPE_CHECKING:  # the session needs ROS
-    from robodyn_ros.cli.session import Session
+    from robodyn_ros.client.session import Session
 
 EXAMPLES = """examples:
   robodyn demo
@@ -60,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the demo; return 0 if all criteria hold, else 1."""
-    from robodyn_ros.cli.session import Session  # needs ROS
+    from robodyn_ros.client.session import Session  # needs ROS
 
     signal.signal(signal.SIGTERM, _interrupt)
     if options.bag:
@@ -68,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
     if options.view:
         check_view()
     steps = Steps()
-    robot = Robot.from_options(options)
+    robot = robot_of(options)
     options.output.mkdir(parents=True, exist_ok=True)
     with steps('load the robot, plan a motion') as step:
         model = robot.load()

@@ -11,11 +11,11 @@ import numpy as np
 
 from robodyn_ros.cli.demo.evaluation import Tracking
 from robodyn_ros.cli.demo.motion_run import MotionRun
-from robodyn_ros.cli.motion import Motion
-from robodyn_ros.cli.report import Criterion, number, table, WIDTH
-from robodyn_ros.cli.units import force_unit, large_unit, small_unit
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.model import RobotModel
+from robodyn_ros.model.units import force_unit, large_unit, small_unit
+from robodyn_ros.simulation.motion import Motion
+from robodyn_ros.text import Criterion, number, table, WIDTH
 
 TRACKING, HOLDING, DRIFT = 5e-3, 1e-3, 5e-3  # largest errors, rad or m
 SATURATED = 0.01  # part of the states that may have a torque at its limit

@@ -7,11 +7,11 @@ from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from robodyn_ros.cli.motion import Motion
 from robodyn_ros.exceptions import TrajectoryError
+from robodyn_ros.simulation.motion import Motion
 
 if TYPE_CHECKING:  # the session needs ROS
-    from robodyn_ros.cli.session import Session
+    from robodyn_ros.client.session import Session
 
 _ATTEMPTS = 4
 _SLOWER = 1.25  # factor of the duration after a refusal

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from robodyn_ros.cli.demo.findings import Findings
-from robodyn_ros.cli.picture import colour, picture
-from robodyn_ros.cli.report import number
-from robodyn_ros.cli.units import force_unit, large_unit
+from robodyn_ros.model.units import force_unit, large_unit
+from robodyn_ros.picture import colour, picture
+from robodyn_ros.text import number
 
 _MAX_POINTS = 1200
 _MAX_JOINTS = 12  # in a legend

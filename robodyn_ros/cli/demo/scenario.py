@@ -9,12 +9,12 @@ import numpy as np
 from robodyn_ros.cli.demo.evaluation import drift, match, Tracking
 from robodyn_ros.cli.demo.findings import Findings
 from robodyn_ros.cli.demo.motion_run import run_motion
-from robodyn_ros.cli.processes import CpuMeter
-from robodyn_ros.cli.progress import Steps
-from robodyn_ros.cli.report import number
+from robodyn_ros.cli.terminal import Steps
+from robodyn_ros.nodes.children import CpuMeter
+from robodyn_ros.text import number
 
 if TYPE_CHECKING:  # the session needs ROS
-    from robodyn_ros.cli.session import Session
+    from robodyn_ros.client.session import Session
 
 TERMS = ('gravity', 'inertia', 'coriolis', 'friction', 'feedback')
 _ADAPT = 0.7    # s until the gains have reached their full values

@@ -12,19 +12,19 @@ from pathlib import Path
 
 import numpy as np
 
-from robodyn_ros.cli.bag import check_bag, Topic, write_bag
-from robodyn_ros.cli.consent import add_consent_arguments, agreed, check_consent
-from robodyn_ros.cli.domain import add_enclave_argument, add_namespace_argument
-from robodyn_ros.cli.processes import LAST, set_priority
-from robodyn_ros.cli.progress import Steps
-from robodyn_ros.cli.ranges import add_range_argument, restricted
-from robodyn_ros.cli.report import number, table
-from robodyn_ros.cli.robot import add_robot_arguments, between, Robot
-from robodyn_ros.cli.writable import check_writable
+from robodyn_ros.cli.options import (
+    add_consent_arguments, add_enclave_argument, add_namespace_argument, add_range_argument,
+    add_robot_arguments, between, check_consent, robot_of)
+from robodyn_ros.cli.ranges import restricted
+from robodyn_ros.cli.terminal import agreed, Steps
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
+from robodyn_ros.files import check_writable
 from robodyn_ros.identification.excitation import Bounds, Excitation, Fourier, Search
 from robodyn_ros.model import RobotModel
+from robodyn_ros.nodes.bag import check_bag, Topic, write_bag
+from robodyn_ros.nodes.children import LAST, set_priority
+from robodyn_ros.text import number, table
 from robodyn_ros.trajectory import check_feasibility, check_path, Reference, Trajectory
 from robodyn_ros.trajectory.message_text import trajectory_message
 
@@ -81,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
         check_writable(path)
     steps = Steps()
     with steps('load the robot') as step:
-        model = restricted(Robot.from_options(options).load(), options.ranges)
+        model = restricted(robot_of(options).load(), options.ranges)
         dynamics = Dynamics(model)
         bounds = Bounds.of(dynamics, options.position, options.velocity, options.effort,
                            options.acceleration)
@@ -161,7 +161,7 @@ def _write_table(path: Path, model: RobotModel, motion: Fourier) -> None:
 
 
 def _sender(options: argparse.Namespace, steps: Steps, model: RobotModel):
-    from robodyn_ros.cli.excite.send import Sender  # needs ROS
+    from robodyn_ros.client.sender import Sender  # needs ROS
     return Sender(model, bool(options.bag), steps.tick, options.enclave, options.namespace)
 
 

@@ -21,13 +21,13 @@ import numpy as np
 from robodyn_ros.cli.check.as_json import plain
 from robodyn_ros.cli.explain.equation import Equation
 from robodyn_ros.cli.explain.text import beyond, text
-from robodyn_ros.cli.progress import Steps
-from robodyn_ros.cli.robot import add_robot_arguments, finite, Robot
-from robodyn_ros.cli.units import joint_units
-from robodyn_ros.cli.writable import check_writable
+from robodyn_ros.cli.options import add_robot_arguments, finite, robot_of
+from robodyn_ros.cli.terminal import Steps
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import near_matches, ParameterError
+from robodyn_ros.files import check_writable
 from robodyn_ros.model import RobotModel
+from robodyn_ros.model.units import joint_units
 
 EXAMPLES = """examples:
   robodyn explain arm.urdf
@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the equation of a state; return 0."""
     steps = Steps(sys.stderr if options.json else sys.stdout)
-    model = Robot.from_options(options).load()
+    model = robot_of(options).load()
     link = options.link or options.tip or model.tip
     if link not in model.links:
         raise ParameterError(f'--link: the robot has no link {link!r}; '

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from robodyn_ros.cli.explain.equation import Equation
-from robodyn_ros.cli.picture import colour, picture
-from robodyn_ros.cli.report import number, shortened
-from robodyn_ros.cli.units import force_unit, large_unit, small_unit
 from robodyn_ros.model import RobotModel
+from robodyn_ros.model.units import force_unit, large_unit, small_unit
+from robodyn_ros.picture import colour, picture
+from robodyn_ros.text import number, shortened
 
 _PLANES = (('x', 'y'), ('x', 'z'), ('y', 'z'))
 _LETTERS = 14

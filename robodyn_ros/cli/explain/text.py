@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from robodyn_ros.cli.explain.equation import Equation, TERMS
-from robodyn_ros.cli.report import number, paragraph, table, WIDTH
-from robodyn_ros.cli.units import force_unit, joint_units, large_unit, small_unit
 from robodyn_ros.model import RobotModel
+from robodyn_ros.model.units import force_unit, joint_units, large_unit, small_unit
+from robodyn_ros.text import number, paragraph, table, WIDTH
 
 _COLUMN = 10    # letters of a column of a matrix, with the space before it
 _LABEL = 4      # letters of its first column

@@ -11,15 +11,15 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from robodyn_ros.cli.progress import Steps
-from robodyn_ros.cli.report import paragraph, table
-from robodyn_ros.cli.robot import add_robot_arguments, Robot
-from robodyn_ros.cli.writable import made
+from robodyn_ros.cli.options import add_robot_arguments, robot_of
+from robodyn_ros.cli.terminal import Steps
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.export import DEFAULT_FUNCTIONS, Export
 from robodyn_ros.export.export import CYCLE
 from robodyn_ros.export.measure import compiler, FLAGS, measure, Measurement
 from robodyn_ros.export.objects import known_target
+from robodyn_ros.files import made
+from robodyn_ros.text import paragraph, table
 
 EXAMPLES = """examples:
   robodyn export arm.urdf arm_c
@@ -106,7 +106,7 @@ def _export(options: argparse.Namespace) -> Export:
     functions, laws = options.functions, options.laws
     if options.ros2_control:
         functions, laws = (CYCLE,), laws or (ALL,)
-    return Export(Robot.from_options(options).load(), functions, _laws(laws), options.prefix)
+    return Export(robot_of(options).load(), functions, _laws(laws), options.prefix)
 
 
 def _report(export: Export, operations: dict[str, int], found: Measurement) -> list[str]:

@@ -13,16 +13,13 @@ from pathlib import Path
 
 import numpy as np
 
-from robodyn_ros.cli.identify.output import (
-    check_not_locked, identified_urdf, parameter_file, parameters, remarks)
+from robodyn_ros.cli.identify.output import check_not_locked, identified_urdf, parameters, remarks
 from robodyn_ros.cli.identify.recordings import read_recording, Topics
-from robodyn_ros.cli.picture import check_picture
-from robodyn_ros.cli.progress import Steps
-from robodyn_ros.cli.report import number, paragraph, table
-from robodyn_ros.cli.robot import add_robot_arguments, between, Robot
-from robodyn_ros.cli.writable import check_writable
+from robodyn_ros.cli.options import add_robot_arguments, between, robot_of
+from robodyn_ros.cli.terminal import Steps
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
+from robodyn_ros.files import check_writable, parameter_file
 from robodyn_ros.identification.dry_friction import DryFriction, SHAPES
 from robodyn_ros.identification.equations import Excerpt
 from robodyn_ros.identification.estimate import Estimate, Value
@@ -31,6 +28,9 @@ from robodyn_ros.identification.recording import Recording
 from robodyn_ros.identification.unknowns import GROUPS
 from robodyn_ros.identification.verdict import MAX_RESIDUAL, objections
 from robodyn_ros.model import RobotModel
+from robodyn_ros.model.robot import Robot
+from robodyn_ros.picture import check_picture
+from robodyn_ros.text import number, paragraph, table
 
 EXAMPLES = """examples:
   robodyn identify run1 arm.urdf --output identified.yaml
@@ -89,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
         check_writable(path)
     if options.plot:
         check_picture(options.plot)
-    steps, robot = Steps(), Robot.from_options(options)
+    steps, robot = Steps(), robot_of(options)
     with steps('load the robot') as step:
         model = robot.load()
         if options.urdf_output:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 import json
 from pathlib import Path
 import shlex
@@ -11,7 +11,8 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from robodyn_ros.exceptions import ParameterError, printable
+from robodyn_ros.exceptions import ParameterError
+from robodyn_ros.files import as_yaml, CONTROLLER
 from robodyn_ros.identification.dry_friction import DryFriction
 from robodyn_ros.identification.estimate import Estimate
 from robodyn_ros.identification.log_cholesky import to_matrix
@@ -21,8 +22,6 @@ from robodyn_ros.model import RobotModel
 STRIBECK_VELOCITY, WIDTH = 0.01, 0.001
 # w per v with v / sqrt(v^2 + w^2) nearest to tanh(velocity / v): they differ by at most 0.05
 _WIDTH_OF_TANH = 0.85
-_LINE = 5000  # largest length of a line
-NODE = 'computed_torque_controller'
 # parameters of the controller for estimates of each joint; offsets and scales have none
 JOINT_PARAMETERS = {'viscous': 'friction.viscous', 'coulomb': 'friction.coulomb',
                     'armature': 'armature'}
@@ -65,58 +64,31 @@ def remarks(found: Estimate, payload_link: str | None,
     lines = []
     if _is_smooth(dry):
         lines.append('Dry friction is coulomb * tanh(velocity / v), v of each joint: '
-                     + _yaml(np.nan_to_num(dry.velocity).tolist()))
+                     + as_yaml(np.nan_to_num(dry.velocity).tolist()))
     if 'load' in found.joints:
         lines.append('Part of the load by which dry friction grows, of each joint: '
-                     + _yaml([each.value for each in found.joints['load']])
+                     + as_yaml([each.value for each in found.joints['load']])
                      + ', contained in friction.coulomb for a load of '
-                     + _yaml(found.mean_load.tolist()))
+                     + as_yaml(found.mean_load.tolist()))
     if found.has_payload and payload_link is not None:
         lines += ['The payload; report it to controller and guard while they run:',
                   payload_command(payload_link, [each.value for each in found.payload])]
     if 'scale' in found.joints:
-        scale = _yaml([each.value for each in found.joints['scale']])
+        scale = as_yaml([each.value for each in found.joints['scale']])
         lines.append(f'Ratio of recorded effort to joint effort, for the driver: {scale}')
     return lines
 
 
 def payload_command(link: str, numbers: Sequence[float], namespace: str = '') -> str:
     """Return the command that publishes a payload of ten numbers as in `Estimate.payload`."""
-    mass, x, y, z, xx, yy, zz, xy, xz, yz = map(_yaml, numbers)
+    mass, x, y, z, xx, yy, zz, xy, xz, yz = map(as_yaml, numbers)
     name = json.dumps(link, ensure_ascii=False)
     message = (f'{{header: {{frame_id: {name}}}, inertia: {{m: {mass}, '
                f'com: {{x: {x}, y: {y}, z: {z}}}, ixx: {xx}, ixy: {xy}, ixz: {xz}, iyy: {yy}, '
                f'iyz: {yz}, izz: {zz}}}}}')
     space = f'/{namespace.strip("/")}' if namespace else ''
-    return (f'ros2 topic pub --once {space}/{NODE}/payload geometry_msgs/msg/InertiaStamped '
+    return (f'ros2 topic pub --once {space}/{CONTROLLER}/payload geometry_msgs/msg/InertiaStamped '
             + shlex.quote(message))
-
-
-def parameter_file(values: Mapping[str, object], head: Sequence[str]) -> str:
-    """Return the text of a ROS 2 parameter file; names with dots are nested."""
-    none = '' if values else ' {}'
-    lines = [*(f'# {printable(line, _LINE)}'.rstrip() for line in head), f'/**/{NODE}:',
-             f'  ros__parameters:{none}']
-    group = ''
-    for name, value in values.items():
-        above, _, own = name.rpartition('.')
-        if above and above != group:
-            lines.append(f'    {above}:')
-        group = above
-        lines.append(f'    {"  " if above else ""}{own}: {_yaml(value)}')
-    return '\n'.join(lines) + '\n'
-
-
-def _yaml(value: object) -> str:
-    if isinstance(value, list):
-        return f'[{", ".join(map(_yaml, value))}]'
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, str):
-        return "'" + value.replace("'", "''") + "'"
-    # with a dot, as ROS would read an integer otherwise
-    mantissa, e, exponent = f'{value:.6g}'.partition('e')
-    return (mantissa if '.' in mantissa else f'{mantissa}.0') + e + exponent
 
 
 def identified_urdf(source: Path, model: RobotModel, phi: np.ndarray) -> str:

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.cli.picture import picture
 from robodyn_ros.identification.estimate import Estimate
 from robodyn_ros.model import RobotModel
+from robodyn_ros.picture import picture
 
 _GAP = 1.5  # periods between two samples from which one is missing
 _STYLE = {'axes.grid': True, 'grid.alpha': 0.3}

@@ -16,18 +16,18 @@ from pathlib import Path
 
 import numpy as np
 
-from robodyn_ros.cli.distribution import distributed
 from robodyn_ros.cli.montecarlo.study import (
     DIVERGED, Figures, Job, NOT_ENDED, prepare, simulate_part)
-from robodyn_ros.cli.progress import Steps
-from robodyn_ros.cli.report import number, paragraph, table
-from robodyn_ros.cli.robot import (
-    add_motion_arguments, add_robot_arguments, between, Robot, whole_number)
-from robodyn_ros.cli.writable import check_writable
+from robodyn_ros.cli.options import (
+    add_motion_arguments, add_robot_arguments, between, robot_of, whole_number)
+from robodyn_ros.cli.terminal import Steps
 from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.control.rollout import ENDINGS
 from robodyn_ros.exceptions import ParameterError
+from robodyn_ros.files import check_writable
 from robodyn_ros.simulation import Spread
+from robodyn_ros.simulation.distribution import distributed
+from robodyn_ros.text import number, paragraph, table
 
 EXAMPLES = """examples:
   robodyn montecarlo
@@ -86,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
     steps = Steps()
     spread = Spread(options.mass, options.com, options.friction, options.position_noise,
                     options.velocity_noise, options.start)
-    job = Job(Robot.from_options(options), options.duration, options.speed, options.rate,
+    job = Job(robot_of(options), options.duration, options.speed, options.rate,
               options.law, options.stiffness, options.tolerance, options.goal_tolerance,
               options.goal_time, options.collision, spread, options.seed)
     with steps('load the robot, plan, compile') as step:

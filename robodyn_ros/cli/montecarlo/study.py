@@ -9,15 +9,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robodyn_ros.cli.motion import Motion, plan_motion
-from robodyn_ros.cli.robot import Robot
 from robodyn_ros.control import ArmController, Settings, with_slots
 from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.control.rollout import RolloutCycle
 from robodyn_ros.control.settings import (
     CartesianSettings, CollisionSettings, Constraints, ImpedanceSettings)
 from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.model.robot import Robot
 from robodyn_ros.simulation import ClosedLoop, Plant, Spread
+from robodyn_ros.simulation.motion import Motion, plan_motion
 
 DIVERGED, NOT_ENDED = -1, -2  # in addition to the codes of the cycle
 _LEAD = 0.5   # s in which the gains are ramped up; then the motion begins

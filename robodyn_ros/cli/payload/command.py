@@ -14,22 +14,21 @@ from pathlib import Path
 
 import numpy as np
 
-from robodyn_ros.cli.consent import add_consent_arguments, agreed, check_consent
-from robodyn_ros.cli.domain import add_enclave_argument, add_namespace_argument
-from robodyn_ros.cli.identify.output import parameter_file, payload_command
-from robodyn_ros.cli.json_file import read_json
+from robodyn_ros.cli.identify.output import payload_command
+from robodyn_ros.cli.options import (
+    add_consent_arguments, add_enclave_argument, add_namespace_argument, add_range_argument,
+    add_robot_arguments, check_consent, robot_of, whole_number)
 from robodyn_ros.cli.payload.passes import as_lists, pass_points, passes_of, stroke
-from robodyn_ros.cli.progress import Steps
-from robodyn_ros.cli.ranges import (
-    add_range_argument, check_present, described, restricted)
-from robodyn_ros.cli.report import number, table
-from robodyn_ros.cli.robot import add_robot_arguments, Robot, whole_number
-from robodyn_ros.cli.writable import check_writable
+from robodyn_ros.cli.ranges import check_present, described, restricted
+from robodyn_ros.cli.terminal import agreed, Steps
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import RobodynError
+from robodyn_ros.files import check_writable, parameter_file, read_json
 from robodyn_ros.identification.static_payload import (
     choose_poses, estimate_payload, Pass, StaticPayload)
 from robodyn_ros.model import Payload
+from robodyn_ros.model.robot import Robot
+from robodyn_ros.text import number, table
 
 EXAMPLES = """examples:
   robodyn payload better.urdf --link tool0 --output tool.yaml
@@ -67,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
     check_consent(options)
     for path in (options.save, options.output):
         check_writable(path)
-    steps, robot = Steps(), Robot.from_options(options)
+    steps, robot = Steps(), robot_of(options)
     dynamics = Dynamics(robot.load())
     model = dynamics.model
     link = options.link or model.tip

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from robodyn_ros.cli.commission.arm import Run
 from robodyn_ros.cli.commission.measures import smoothed
-from robodyn_ros.cli.units import joint_slides
 from robodyn_ros.exceptions import StateError
 from robodyn_ros.identification.static_payload import Pass
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.per_joint import speeds
+from robodyn_ros.model.units import joint_slides
 from robodyn_ros.trajectory import least_duration
 
 _STROKE = (0.1, 0.03)   # rad, m to either side of a pose

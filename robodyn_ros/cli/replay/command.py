@@ -16,19 +16,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.cli.consent import add_consent_arguments, check_consent
-from robodyn_ros.cli.domain import add_enclave_argument, add_namespace_argument
-from robodyn_ros.cli.progress import Steps
+from robodyn_ros.cli.options import (
+    add_consent_arguments, add_enclave_argument, add_namespace_argument, add_robot_arguments,
+    between, check_consent, robot_of, whole_number)
 from robodyn_ros.cli.replay.limits import add_limit_arguments, joint_limits
-from robodyn_ros.cli.report import number, table
-from robodyn_ros.cli.robot import add_robot_arguments, between, Robot, whole_number
-from robodyn_ros.cli.units import joint_slides
-from robodyn_ros.cli.writable import check_writable
+from robodyn_ros.cli.terminal import Steps
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import RobodynError
+from robodyn_ros.files import check_writable
+from robodyn_ros.model.units import joint_slides
 from robodyn_ros.teaching import (
     Demonstration, JointLimits, Path as JointPath, recorded_timing, time_optimal, TimedPath)
 from robodyn_ros.teaching.smoothing import smoothed
+from robodyn_ros.text import number, table
 from robodyn_ros.trajectory.message_text import trajectory_message
 
 EXAMPLES = """examples:
@@ -86,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
     steps = Steps()
     with steps('load') as step:
         demonstration = Demonstration.read(options.name)
-        dynamics = Dynamics(Robot.from_options(options).load())
+        dynamics = Dynamics(robot_of(options).load())
         model = dynamics.model
         positions = _inside(model, demonstration.in_order(model.joint_names, str(options.name)))
         limits = joint_limits(options, model)

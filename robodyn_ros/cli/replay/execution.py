@@ -7,14 +7,13 @@ import argparse
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.cli.bag import check_bag, Topic, write_bag
-from robodyn_ros.cli.consent import agreed
-from robodyn_ros.cli.excite.send import Sender
-from robodyn_ros.cli.progress import Steps
+from robodyn_ros.cli.terminal import agreed, Steps
+from robodyn_ros.client.recorder import JointStream, PATH, Recorder
+from robodyn_ros.client.sender import Sender
 from robodyn_ros.exceptions import StateError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.per_joint import speeds
-from robodyn_ros.nodes.recorder import JointStream, PATH, Recorder
+from robodyn_ros.nodes.bag import check_bag, Topic, write_bag
 from robodyn_ros.teaching import Demonstration, TimedPath
 from robodyn_ros.trajectory import least_duration, unwrap_continuous
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.cli.robot import between
+from robodyn_ros.cli.options import between
 from robodyn_ros.exceptions import ParameterError
+from robodyn_ros.files import read_parameters
 from robodyn_ros.model import RobotModel
 from robodyn_ros.safety import checked_effort_limits
 from robodyn_ros.teaching import JointLimits
-from robodyn_ros.teaching.yaml_file import read_yaml
 
 
 def add_limit_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,29 +39,12 @@ def joint_limits(options: argparse.Namespace, model: RobotModel) -> JointLimits:
 
     """
     effort = checked_effort_limits(model.joint_names, model.effort_limit, model.effort_limit)
-    given = parameters(options.params) if options.params else {}
+    given = read_parameters(options.params) if options.params else {}
     return JointLimits(
         options.velocity * model.velocity_limit, np.full(model.nv, options.acceleration),
         options.effort * effort, _each(given, 'friction.viscous', model, model.damping),
         _each(given, 'friction.coulomb', model, model.friction),
         _each(given, 'armature', model, np.zeros(model.nv)))
-
-
-def parameters(path: Path) -> dict[str, object]:
-    """Return the parameters of the first node of a file, by name; raise `ParameterError`."""
-    what = 'the parameters of the controller, such as config/robodyn7_controller.yaml'
-    try:
-        return _flat(next(iter(read_yaml(path, what).values()))['ros__parameters'])
-    except (AttributeError, KeyError, TypeError, StopIteration) as error:
-        raise ParameterError(f'{path} is not a parameter file of a node, which has '
-                             f'`ros__parameters:` below the name of the node; give {what}',
-                             path=str(path)) from error
-
-
-def _flat(tree: dict, prefix: str = '') -> dict[str, object]:
-    return {name: value for key, each in tree.items() for name, value in (
-        _flat(each, f'{prefix}{key}.') if isinstance(each, dict) else {f'{prefix}{key}': each}
-    ).items()}
 
 
 def _each(given: dict[str, object], name: str, model: RobotModel, default: NDArray) -> NDArray:

@@ -13,9 +13,9 @@ import argparse
 from collections.abc import Sequence
 import math
 
-from robodyn_ros.cli.consent import add_consent_arguments, agreed, check_consent
-from robodyn_ros.cli.domain import add_enclave_argument, add_namespace_argument
-from robodyn_ros.cli.robot import between
+from robodyn_ros.cli.options import (
+    add_consent_arguments, add_enclave_argument, add_namespace_argument, between, check_consent)
+from robodyn_ros.cli.terminal import agreed
 from robodyn_ros.exceptions import ArgumentError, shown
 
 EXAMPLES = """examples:
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
         check_consent(options)
         if not options.yes and not agreed('float the arm? It may sink: hold it.'):
             return REFUSED
-    from robodyn_ros.nodes.recorder import Recorder
+    from robodyn_ros.client.recorder import Recorder
     recorder = Recorder(lambda: None, False, options.enclave, options.namespace)
     try:
         recorder.call_service(_SERVICES.get(options.command, options.command))

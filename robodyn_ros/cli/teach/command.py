@@ -17,14 +17,13 @@ import shutil
 
 import numpy as np
 
-from robodyn_ros.cli.bag import Topic, write_bag
-from robodyn_ros.cli.consent import add_consent_arguments, agreed, check_consent
-from robodyn_ros.cli.domain import add_enclave_argument, add_namespace_argument
-from robodyn_ros.cli.progress import Steps
-from robodyn_ros.cli.robot import between
+from robodyn_ros.cli.options import (
+    add_consent_arguments, add_enclave_argument, add_namespace_argument, between, check_consent)
 from robodyn_ros.cli.teach.keys import Keys
-from robodyn_ros.cli.writable import made
+from robodyn_ros.cli.terminal import agreed, Steps
 from robodyn_ros.exceptions import RobodynError
+from robodyn_ros.files import made
+from robodyn_ros.nodes.bag import Topic, write_bag
 from robodyn_ros.teaching import Demonstration
 from robodyn_ros.teaching.demonstration import TRAJECTORY
 from robodyn_ros.teaching.smoothing import MOVED
@@ -71,9 +70,10 @@ def run(options: argparse.Namespace) -> int:
 
 def _teach(options: argparse.Namespace, folder: Path) -> int:
     """Let the arm float and record it; return 0, or `REFUSED`."""
-    from robodyn_ros.cli.teach.recording import HandGuiding  # needs ROS
+    from robodyn_ros.client.hand_guiding import HandGuiding  # needs ROS
     steps = Steps()
-    guiding = HandGuiding(steps, options.gripper, options.enclave, options.namespace)
+    guiding = HandGuiding(options.gripper, steps.tick, steps.write_line, options.enclave,
+                          options.namespace)
     try:
         with steps('find the controller') as step:
             guiding.wait_for_arm()

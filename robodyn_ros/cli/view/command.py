@@ -15,13 +15,12 @@ import sys
 
 import numpy as np
 
-from robodyn_ros.cli.domain import add_enclave_argument
-from robodyn_ros.cli.processes import LAST, set_priority
-from robodyn_ros.cli.robot import add_robot_arguments, between, Robot
+from robodyn_ros.cli.options import add_enclave_argument, add_robot_arguments, between, robot_of
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.source import read_source
+from robodyn_ros.nodes.children import LAST, set_priority
 from robodyn_ros.view.feasibility import default_poses
 from robodyn_ros.view.visuals import read_visuals
 
@@ -97,7 +96,7 @@ def _names(options: argparse.Namespace):
 
 def _robot(options: argparse.Namespace, live) -> tuple[RobotModel, str | bytes, Path | None]:
     """Return the model, its URDF, and the folder of the URDF."""
-    robot = Robot.from_options(options)
+    robot = robot_of(options)
     if options.urdf or options.path:
         text, folder = read_source(robot.urdf), robot.urdf.parent
     else:

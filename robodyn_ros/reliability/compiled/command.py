@@ -9,11 +9,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 import time
 
-from robodyn_ros.cli.progress import Steps
-from robodyn_ros.cli.robot import Robot
-from robodyn_ros.cli.writable import check_writable
+from robodyn_ros.cli.terminal import Steps
 from robodyn_ros.dynamics.jit.machine import source_digest
 from robodyn_ros.exceptions import near_matches, ParameterError, RobodynError
+from robodyn_ros.files import check_writable
+from robodyn_ros.cli.options import robot_of
+from robodyn_ros.model.robot import Robot
 from robodyn_ros.reliability.cases import Case
 from robodyn_ros.reliability.compiled.progress_file import ProgressFile
 from robodyn_ros.reliability.compiled.results import (
@@ -61,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
             check_writable(path)
     if options.replay is not None:
         return run_replay(options, steps)
-    robot, count = Robot.from_options(options), options.runs or RUNS
+    robot, count = robot_of(options), options.runs or RUNS
     with steps('load the robot, plan motions, compile') as step:
         study = prepare(robot)
         step.result = f'{study.model.name}, {len(study.motions)} motions'
@@ -144,7 +145,7 @@ def run_search(options: argparse.Namespace, study, cases: list[Case], steps: Ste
 def run_replay(options: argparse.Namespace, steps: Steps) -> int:
     """Run one seed again, on floats and through the nodes; return 0 if all torques agree."""
     from robodyn_ros.reliability.compiled.replay import draw_replay, replay
-    robot = Robot.from_options(options)
+    robot = robot_of(options)
     study = prepare(robot)
     run = scenario(study, options.replay)
     result, = simulate_group(study, [run])

@@ -9,21 +9,20 @@ from xml.etree import ElementTree
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.cli.motion import STIFFNESS
-from robodyn_ros.cli.robot import Robot
-from robodyn_ros.cli.session import Session
+from robodyn_ros.client.fault_recorder import FaultRecorder
+from robodyn_ros.client.session import Session
 from robodyn_ros.exceptions import StateError
 from robodyn_ros.model import RobotModel
-from robodyn_ros.nodes.fault_recorder import FaultRecorder
+from robodyn_ros.model.robot import Robot
 from robodyn_ros.nodes.simulator import node as simulator
 from robodyn_ros.reliability.compiled.replay import length_of, steps_of
 from robodyn_ros.reliability.compiled.runs import HOLD, plan_of
 from robodyn_ros.reliability.compiled.scenario import Scenario, SEEDS
 from robodyn_ros.reliability.compiled.study import ACTIVATION, Study
-from robodyn_ros.reliability.conditions import (
-    COLLISION, RATE, ROTOR_ACCELERATION, TRACKING_ERROR)
+from robodyn_ros.reliability.conditions import COLLISION, RATE, ROTOR_ACCELERATION, TRACKING_ERROR
 from robodyn_ros.reliability.injections import Faulty, InLoop
 from robodyn_ros.simulation.fault_loop import CHUNK, fault_numbers
+from robodyn_ros.simulation.motion import STIFFNESS
 
 # stamps answer the states in lockstep, and commands are waited for
 _OTHER_TIME = ('delay', 'clock_jump', 'deaf')

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.cli.picture import colour, picture
 from robodyn_ros.control.terms import Term
+from robodyn_ros.picture import colour, picture
 from robodyn_ros.reliability.compiled.runs import (
     advance_requests, begun, noise_of, Plan, plan_of, tables)
 from robodyn_ros.reliability.compiled.scenario import Scenario

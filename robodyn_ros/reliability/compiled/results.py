@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import beta
 
-from robodyn_ros.cli.picture import colour, picture
-from robodyn_ros.cli.report import number, table
+from robodyn_ros.picture import colour, picture
 from robodyn_ros.reliability.cases import Case
 from robodyn_ros.reliability.compiled.runs import Result
+from robodyn_ros.text import number, table
 
 CONFIDENCE = 0.95
 FAST = 1.5       # part of the velocity limit

@@ -10,16 +10,16 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.cli.report import Criterion
 from robodyn_ros.reliability.cases import CYCLE_TEXTS
 from robodyn_ros.reliability.compiled.requests import (
     chunks_of, followed, goal_of, Request, requests_of)
-from robodyn_ros.reliability.compiled.scenario import Scenario, scenario
+from robodyn_ros.reliability.compiled.scenario import scenario, Scenario
 from robodyn_ros.reliability.compiled.study import GROUP, LONGEST, Study
 from robodyn_ros.reliability.judge import (
     FAST_AT_FAULT, Figures, judge, Limits, measure, Recording, STILL)
 from robodyn_ros.safety import USUAL_RATE
 from robodyn_ros.simulation.fault_loop import CHUNK, fault_numbers, Record, Runs
+from robodyn_ros.text import Criterion
 
 EPOCH = 1000.0    # s, of the first state; 0 would be no stamp
 HOLD = 1          # chunks before the motion

@@ -9,11 +9,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.cli.motion import Motion
 from robodyn_ros.reliability.cases import Case, CASES, IN_LOOP
 from robodyn_ros.reliability.compiled.effects import has_effect, numbers_of
 from robodyn_ros.reliability.injections import Draw, InLoop, MOMENTS
 from robodyn_ros.simulation import Spread
+from robodyn_ros.simulation.motion import Motion
 from robodyn_ros.simulation.spread import draw, joint_constants, Sample
 
 # faults that live in states, commands, loads or time; a seed stands for the fault in its row

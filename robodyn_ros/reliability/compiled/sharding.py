@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from robodyn_ros.cli.distribution import distributed
-from robodyn_ros.cli.robot import Robot
+from robodyn_ros.model.robot import Robot
 from robodyn_ros.reliability.compiled.results import Summary, summary
 from robodyn_ros.reliability.compiled.runs import simulate
 from robodyn_ros.reliability.compiled.study import GROUP, prepare
+from robodyn_ros.simulation.distribution import distributed
 
 
 def simulate_part(robot: Robot, seeds: Sequence[int]) -> tuple[Summary, int]:

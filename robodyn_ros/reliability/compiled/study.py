@@ -10,17 +10,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.cli.motion import Motion, random_motions, STIFFNESS
-from robodyn_ros.cli.robot import Robot
 from robodyn_ros.control import ArmController, Settings, with_slots
 from robodyn_ros.control.rollout import RolloutCycle
 from robodyn_ros.control.settings import CollisionSettings, Constraints
 from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.model.robot import Robot
 from robodyn_ros.reliability.compiled.scenario import BACKLASH
-from robodyn_ros.reliability.conditions import (
-    COLLISION, RATE, ROTOR_ACCELERATION, TRACKING_ERROR)
+from robodyn_ros.reliability.conditions import COLLISION, RATE, ROTOR_ACCELERATION, TRACKING_ERROR
 from robodyn_ros.simulation import Plant
 from robodyn_ros.simulation.fault_loop import CHUNK, FaultLoop
+from robodyn_ros.simulation.motion import Motion, random_motions, STIFFNESS
 
 GROUP = 64       # runs that are simulated together
 LONGEST = 12.0   # s of a run, at most

@@ -13,15 +13,15 @@ from typing import cast, TypeVar
 
 import numpy as np
 
-from robodyn_ros.cli.domain import isolate
-from robodyn_ros.cli.motion import STIFFNESS
-from robodyn_ros.cli.processes import Child, Children
-from robodyn_ros.cli.robot import Robot
+from robodyn_ros.client.recorder import JointLog, Recorder
 from robodyn_ros.exceptions import StateError
 from robodyn_ros.model import RobotModel
+from robodyn_ros.model.robot import Robot
+from robodyn_ros.nodes.children import Child, Children
 from robodyn_ros.nodes.controller import node as controller
-from robodyn_ros.nodes.recorder import JointLog, Recorder
+from robodyn_ros.nodes.domain import isolate
 from robodyn_ros.nodes.simulator import node as simulator
+from robodyn_ros.simulation.motion import STIFFNESS
 
 _START = 30.0    # s until the controller must be active
 _EXIT = 10.0     # s until it must have exited

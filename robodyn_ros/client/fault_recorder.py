@@ -12,11 +12,11 @@ from rclpy.serialization import deserialize_message
 from std_msgs.msg import Float64MultiArray, Header
 from std_srvs.srv import Trigger
 
+from robodyn_ros.client.recorder import JointStream, Recorder, Stream
 from robodyn_ros.exceptions import StateError
 from robodyn_ros.nodes.controller import node as controller
 from robodyn_ros.nodes.fault_publisher import FaultPublisher
 from robodyn_ros.nodes.guard import node as guard
-from robodyn_ros.nodes.recorder import JointStream, Recorder, Stream
 from robodyn_ros.nodes.simulator import node as simulator
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from robodyn_ros.cli.writable import made
 from robodyn_ros.exceptions import RobodynError
+from robodyn_ros.files import made
 
 # version of the metadata; 9 is of ROS 2 Jazzy, and later releases read it
 _VERSION = 9

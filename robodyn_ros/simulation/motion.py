@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.interpolate import make_interp_spline
 
-from robodyn_ros.cli.units import joint_slides
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import TrajectoryError
 from robodyn_ros.model import RobotModel
+from robodyn_ros.model.units import joint_slides
 from robodyn_ros.safety import checked_effort_limits
 from robodyn_ros.trajectory import Reference, Trajectory
 

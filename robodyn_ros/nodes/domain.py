@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
 import socket
@@ -13,18 +12,6 @@ from robodyn_ros.exceptions import RobodynError
 # domains whose ports are below the ephemeral ports of Linux
 _DOMAINS = range(1, 102)
 _claims: list[socket.socket] = []
-
-
-def add_enclave_argument(parser: argparse._ActionsContainer) -> None:
-    """Declare the option for the SROS 2 enclave of this process."""
-    parser.add_argument('--enclave', default='', metavar='NAME',
-                        help='SROS 2 enclave with the keys and permissions, such as /operator')
-
-
-def add_namespace_argument(parser: argparse._ActionsContainer) -> None:
-    """Declare the option for the namespace of the arm."""
-    parser.add_argument('--namespace', default='', metavar='NAME',
-                        help='namespace of the arm: of its driver and its controller')
 
 
 def isolate() -> str:

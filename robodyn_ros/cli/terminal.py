@@ -10,7 +10,7 @@ import time
 from types import TracebackType
 from typing import TextIO
 
-from robodyn_ros.cli.report import WIDTH
+from robodyn_ros.text import WIDTH
 
 _REFRESH = 0.1  # s
 _REMINDER = 10.0  # s
@@ -116,3 +116,16 @@ class Step:
         """Return the line of the step."""
         elapsed = time.monotonic() - self._begin
         return f'{elapsed:6.1f} s  {self._text:<38} {result}'.rstrip()
+
+
+def agreed(question: str) -> bool:
+    """Ask until the answer is yes or no; return whether it is yes. The end of input is no."""
+    while True:
+        try:
+            answer = input(f'{question} [y: yes, q: no] ').strip().lower()
+        except EOFError:
+            return False
+        if answer in ('y', 'yes'):
+            return True
+        if answer in ('q', 'n', 'no', 'quit'):
+            return False

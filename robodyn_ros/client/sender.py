@@ -9,11 +9,11 @@ from types import TracebackType
 
 import numpy as np
 
+from robodyn_ros.client.recorder import Recorder, Stream
 from robodyn_ros.control.mode import Mode
 from robodyn_ros.exceptions import StateError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.nodes.controller.report import loop_lines, measures_loop
-from robodyn_ros.nodes.recorder import Recorder, Stream
 from robodyn_ros.trajectory import ResultCode
 
 _DISCOVERY = 20.0   # s until joint states and references must arrive

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import signal
 import time
+from typing import Protocol
 
 import numpy as np
 
-from robodyn_ros.cli.progress import Steps
-from robodyn_ros.cli.teach.keys import Keys
+from robodyn_ros.client.recorder import JointStream, Recorder, Stream
 from robodyn_ros.control.mode import Mode
 from robodyn_ros.exceptions import StateError
-from robodyn_ros.nodes.recorder import JointStream, Recorder, Stream
 from robodyn_ros.teaching import Demonstration
 from robodyn_ros.teaching.demonstration import LONGEST
 
@@ -22,16 +21,27 @@ _SILENT = 2.0      # s without joint states that end the recording
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
+class Lines(Protocol):
+    """What the user enters: the lines since the last call, and whether there is no more input."""
+
+    ended: bool
+
+    def poll(self) -> list[str]:
+        """Return the lines since the last call."""
+
+
 class HandGuiding:
     """
     Recorder of an arm that floats.
 
     Parameters
     ----------
-    steps : Steps
-        Output.
     gripper : str
         Topic of the joint states of a gripper; '' for none.
+    tick : callable
+        Called many times per second while waiting.
+    tell : callable
+        Called with a line for each waypoint.
     enclave : str
         SROS 2 enclave with the keys; '' for none.
     namespace : str
@@ -44,9 +54,10 @@ class HandGuiding:
 
     """
 
-    def __init__(self, steps: Steps, gripper: str, enclave: str, namespace: str = ''):
-        self._steps = steps
-        self._recorder = Recorder(steps.tick, enclave=enclave, namespace=namespace)
+    def __init__(self, gripper: str, tick: Callable[[], None], tell: Callable[[str], None],
+                 enclave: str = '', namespace: str = ''):
+        self._tell = tell
+        self._recorder = Recorder(tick, enclave=enclave, namespace=namespace)
         self._gripper: JointStream | None = self._recorder.record(gripper) if gripper else None
         self.joint_names: tuple[str, ...] = ()
         self._marks: list[int] = []  # stamps in ns
@@ -74,13 +85,13 @@ class HandGuiding:
                                  'ROS_DOMAIN_ID')
         self.joint_names = recorder.references.joint_names
 
-    def record(self, keys: Keys, duration: float) -> None:
+    def record(self, keys: Lines, duration: float) -> None:
         """
         Let the arm float and record it until q is entered, then hold, also after an error.
 
         Parameters
         ----------
-        keys : Keys
+        keys : Lines
             Input of the user.
         duration : float
             Longest time, in s; without it the recording also ends with the input.
@@ -109,7 +120,7 @@ class HandGuiding:
                 for number, handler in before.items():
                     signal.signal(number, handler)
 
-    def _is_over(self, keys: Keys, duration: float) -> bool:
+    def _is_over(self, keys: Lines, duration: float) -> bool:
         """Mark waypoints; return whether the user ends the recording; raise as `record`."""
         states, now = self._recorder.states, time.monotonic()
         if len(states) > self._count:
@@ -132,7 +143,7 @@ class HandGuiding:
             newest = states.newest(self.joint_names)
             if len(newest.stamp):
                 self._marks.append(int(newest.stamp[0]))
-                self._steps.write_line(f'waypoint {len(self._marks)}: ' + ' '.join(
+                self._tell(f'waypoint {len(self._marks)}: ' + ' '.join(
                     f'{q:.3f}' for q in newest.position[0]))
         return keys.ended and duration == float('inf')
 

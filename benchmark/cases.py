@@ -4,7 +4,7 @@ from importlib import import_module
 from robots import chain, load
 from timing import compare
 
-from robodyn_ros.cli.bench.cases import batches_of, calls_of, importable
+from robodyn_ros.bench.cases import batches_of, calls_of, importable
 
 SCALED = ('inverse dynamics', 'mass matrix', 'forward dynamics')
 

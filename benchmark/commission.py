@@ -19,9 +19,9 @@ import time
 from checkout import ROOT
 import numpy as np
 
-from robodyn_ros.cli.commission.folder import Folder
-from robodyn_ros.cli.commission.steps import STEPS
-from robodyn_ros.cli.commission.work import Work
+from robodyn_ros.commissioning.folder import Folder
+from robodyn_ros.commissioning.steps import STEPS
+from robodyn_ros.commissioning.work import Work
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.model import RobotModel

@@ -27,7 +27,6 @@ import numpy as np
 from robots import chain
 
 from robodyn_ros import Dynamics, RobotModel
-from robodyn_ros.cli.bench.timing import Budget, Call, interleaved_times, quartiles
 from robodyn_ros.control import ArmController, Mode, Settings, with_slots
 from robodyn_ros.control.compiled import CompiledCycle
 from robodyn_ros.control.settings import CollisionSettings
@@ -35,6 +34,7 @@ from robodyn_ros.control.state import RECEIVED
 from robodyn_ros.control.steps import laws
 from robodyn_ros.dynamics.jit.bound import BoundCall
 from robodyn_ros.dynamics.jit.machine import Ir, load
+from robodyn_ros.inspection.timing import Budget, Call, interleaved_times, quartiles
 from robodyn_ros.text import table
 from robodyn_ros.trajectory import TrajectoryPoint
 

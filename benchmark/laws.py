@@ -14,9 +14,9 @@ from checkout import ROOT
 import numpy as np
 
 from robodyn_ros import Dynamics, RobotModel
-from robodyn_ros.cli.bench.timing import Budget, Call, interleaved_times
 from robodyn_ros.control import ArmController, ControlLaw, make_gains, Settings, with_slots
 from robodyn_ros.control.laws.table import TRACKING
+from robodyn_ros.inspection.timing import Budget, Call, interleaved_times
 from robodyn_ros.text import table
 from robodyn_ros.trajectory import Reference
 

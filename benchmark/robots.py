@@ -5,7 +5,7 @@ import sys
 from checkout import ROOT
 import numpy as np
 
-from robodyn_ros.cli.bench.robot import BenchRobot, plain
+from robodyn_ros.bench.cases import BenchRobot, plain
 
 OWN = ROOT / 'urdf' / 'robodyn7.urdf'
 EXAMPLES = {'ur5': 'ur_description/urdf/ur5_robot.urdf',

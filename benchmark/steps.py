@@ -10,8 +10,7 @@ from robots import load, OWN
 from timing import Call, compare, OURS
 
 from robodyn_ros import Dynamics, RobotModel
-from robodyn_ros.cli.bench.cases import check
-from robodyn_ros.cli.bench.with_robodyn import Robodyn
+from robodyn_ros.bench.cases import check, Robodyn
 from robodyn_ros.control import ArmController, Settings
 from robodyn_ros.control.rollout import RolloutCycle
 from robodyn_ros.simulation import ClosedLoop, Plant, PlantRollout, Spread

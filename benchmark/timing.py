@@ -3,8 +3,8 @@ import sys
 
 import checkout  # noqa: F401  (first: it adds the package to sys.path)
 
-from robodyn_ros.cli.bench import timing
-from robodyn_ros.cli.bench.timing import Budget, Call, OURS, quartiles
+from robodyn_ros.inspection import timing
+from robodyn_ros.inspection.timing import Budget, Call, OURS, quartiles
 
 __all__ = ['Call', 'Budget', 'OURS', 'compare', 'progress', 'quartiles']
 

@@ -8,7 +8,7 @@ from pydrake.multibody.plant import MultibodyPlant
 from pydrake.multibody.tree import JacobianWrtVariable, MultibodyForces
 from timing import Call
 
-from robodyn_ros.cli.bench.robot import Order
+from robodyn_ros.bench.cases import Order
 
 logging.getLogger('drake').setLevel(logging.ERROR)
 

@@ -4,9 +4,9 @@ from collections import deque
 
 import numpy as np
 
-from robodyn_ros.cli.commission.arm import Run
 from robodyn_ros.control import ArmController, Settings
 from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.identification.recording import Run
 from robodyn_ros.settings import with_values
 from robodyn_ros.trajectory import TrajectoryPoint
 

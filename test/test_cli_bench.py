@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robodyn_ros.cli.bench import command as bench
-from robodyn_ros.cli.bench.cases import check
-from robodyn_ros.cli.bench.timing import Budget, Call, compare
+from robodyn_ros.bench.cases import check
+from robodyn_ros.cli import bench
 from robodyn_ros.cli.main import main, SUCCESS, USER_MISTAKE
 from robodyn_ros.exceptions import RobodynError
+from robodyn_ros.inspection.timing import Budget, Call, compare
 
 OWN = Path(__file__).resolve().parents[1] / 'urdf' / 'robodyn7.urdf'
 SHORT = Budget(turn=1e-4, total=0.0, min_rounds=3)

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from test_model_defects import JOINTS, STRUCTURE, TEXT
 
-from robodyn_ros.cli.check.model import read
-from robodyn_ros.cli.check.motors import findings, Motors
-from robodyn_ros.cli.check.workspace import condition, gravity_load, largest_payload, sample
 from robodyn_ros.cli.main import FAILURE, main, SUCCESS, USER_MISTAKE
 from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.inspection.motors import findings, Motors
+from robodyn_ros.inspection.urdf import read
+from robodyn_ros.inspection.workspace import condition, gravity_load, largest_payload, sample
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.robot import Robot
 

@@ -10,11 +10,11 @@ pytest.importorskip('rclpy', reason='--live needs ROS 2')
 from controller_node import ARM, COMMANDS, HOME, MODEL, simulator  # noqa: E402
 from ros_process import Probe  # noqa: E402
 
-from robodyn_ros.cli.check.finding import lines  # noqa: E402
-from robodyn_ros.cli.check.live import judge  # noqa: E402
 from robodyn_ros.cli.main import FAILURE, main, SUCCESS  # noqa: E402
 from robodyn_ros.client.live_check import Seen, SeenState  # noqa: E402
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
+from robodyn_ros.inspection.finding import lines  # noqa: E402
+from robodyn_ros.inspection.live import judge  # noqa: E402
 
 DYNAMICS = Dynamics(MODEL)
 GRAVITY = DYNAMICS.gravity(HOME)

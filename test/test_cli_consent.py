@@ -78,8 +78,7 @@ class Arm:
 
 def test_a_motion_of_excite_and_replay_asks(tmp_path, monkeypatch, answers):
     pytest.importorskip('rclpy', reason='a controller needs ROS 2')
-    from robodyn_ros.cli.excite import command
-    from robodyn_ros.cli.replay import execution
+    from robodyn_ros.cli import excite as command
     from robodyn_ros.client import sender as send
     arms = []
 
@@ -88,7 +87,6 @@ def test_a_motion_of_excite_and_replay_asks(tmp_path, monkeypatch, answers):
         return arms[-1]
 
     monkeypatch.setattr(send, 'Sender', arm)
-    monkeypatch.setattr(execution, 'Sender', arm)
     monkeypatch.setattr(command, 'set_priority', lambda _: None)
     monkeypatch.chdir(tmp_path)
     asked = answers('', 'q', '', 'q')

@@ -7,8 +7,8 @@ import pytest
 pytest.importorskip('rclpy', reason='enclaves need ROS 2')
 
 import rclpy  # noqa: E402
+from robodyn_ros.cli import view  # noqa: E402
 from robodyn_ros.cli.main import main, make_parser, USER_MISTAKE  # noqa: E402
-from robodyn_ros.cli.view import command as view  # noqa: E402
 from robodyn_ros.client.live_check import observe  # noqa: E402
 from robodyn_ros.client.recorder import Recorder  # noqa: E402
 from robodyn_ros.exceptions import ParameterError  # noqa: E402

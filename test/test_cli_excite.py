@@ -4,11 +4,10 @@ import csv
 
 import numpy as np
 import pytest
-from robodyn_ros.cli.excite.command import check, sampled
 from robodyn_ros.cli.main import main, USER_MISTAKE
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError, TrajectoryError
-from robodyn_ros.identification.excitation import Bounds, Fourier, Search
+from robodyn_ros.identification.excitation import Bounds, check, Fourier, sampled, Search
 from robodyn_ros.model import RobotModel
 from robodyn_ros.trajectory import check_feasibility, check_trajectory, Reference, TrajectoryPoint
 from robodyn_ros.trajectory.message_text import trajectory_message

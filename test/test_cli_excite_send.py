@@ -11,7 +11,7 @@ pytest.importorskip('rosbags', reason='bags need the extra `record`')
 
 from controller_node import ARM, CONTROLLER, NODE, PATIENT, RATE, SIMULATOR  # noqa: E402
 from rclpy.serialization import serialize_message  # noqa: E402
-from robodyn_ros.cli.excite import command  # noqa: E402
+from robodyn_ros.cli import excite as command  # noqa: E402
 from robodyn_ros.cli.main import main, USER_MISTAKE  # noqa: E402
 from robodyn_ros.client.recorder import JointStream  # noqa: E402
 from robodyn_ros.client.sender import Sender  # noqa: E402

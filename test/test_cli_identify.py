@@ -12,14 +12,14 @@ pytest.importorskip('rosbags', reason='bags need the library rosbags')
 
 from bag_of_joints import array, joint_state, store, write_sqlite  # noqa: E402
 from identification_data import arm, recorded, URDF, waves  # noqa: E402
-from robodyn_ros.cli.identify import recordings  # noqa: E402
-from robodyn_ros.cli.identify.output import parameters, payload_command, remarks  # noqa: E402
-from robodyn_ros.cli.identify.plot import broken  # noqa: E402
 from robodyn_ros.cli.main import main, USER_MISTAKE  # noqa: E402
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
 from robodyn_ros.exceptions import RobodynError  # noqa: E402
 from robodyn_ros.files import CONTROLLER as NODE, parameter_file  # noqa: E402
+from robodyn_ros.identification import recordings  # noqa: E402
 from robodyn_ros.identification.estimate import Value  # noqa: E402
+from robodyn_ros.identification.report import broken  # noqa: E402
+from robodyn_ros.identification.results import parameters, payload_command, remarks  # noqa: E402
 from robodyn_ros.model import RobotModel  # noqa: E402
 from robodyn_ros.nodes.bag import Topic, write_bag  # noqa: E402
 from robodyn_ros.simulation import mismatched  # noqa: E402

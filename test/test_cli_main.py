@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from robodyn_ros.cli.check import command as check
+from robodyn_ros.cli import check
 from robodyn_ros.cli.main import BROKEN_PIPE, COMMANDS, main, USER_MISTAKE
 from robodyn_ros.text import Criterion, paragraph, table, verdict
 
@@ -35,7 +35,7 @@ def test_usage_errors_name_the_command(command, capsys):
 
 _WITHOUT = """
 import os, sys, warnings
-from robodyn_ros.cli.check import command
+from robodyn_ros.cli import check as command
 from robodyn_ros.cli.main import main
 from robodyn_ros.nodes.process import init_tool
 

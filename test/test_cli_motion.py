@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from model_urdf import INERTIAL, joint, link, robot
-from robodyn_ros.cli.request.command import goal_of
+from robodyn_ros.cli.request import goal_of
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError, ParameterError, TrajectoryError
 from robodyn_ros.model import RobotModel

@@ -6,13 +6,13 @@ from lockstep_arm import LockstepArm
 import numpy as np
 import pytest
 
+from robodyn_ros.cli import payload as command
 from robodyn_ros.cli.main import FAILURE, main, USER_MISTAKE
-from robodyn_ros.cli.payload import command
-from robodyn_ros.cli.payload.passes import pass_points, stroke
-from robodyn_ros.cli.ranges import restricted
+from robodyn_ros.commissioning.ranges import restricted
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.files import CONTROLLER as NODE
+from robodyn_ros.identification.passes import pass_points, stroke
 from robodyn_ros.identification.static_payload import (
     choose_poses, estimate_payload, moment_columns, Pass)
 from robodyn_ros.model import RobotModel

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from robodyn_ros.cli.ranges import check_present, described, restricted
+from robodyn_ros.commissioning.ranges import check_present, described, restricted
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError, StateError
 from robodyn_ros.model import RobotModel

@@ -17,7 +17,7 @@ from controller_node import ACTIVE, ARM, CONTROLLER, MODEL, NODE, PATIENT, simul
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from geometry_msgs.msg import WrenchStamped  # noqa: E402
 from robodyn_ros.cli.main import INTERRUPTED, main, USER_MISTAKE  # noqa: E402
-from robodyn_ros.cli.replay.execution import _Gripper  # noqa: E402
+from robodyn_ros.client.gripper import Gripper  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
 from robodyn_ros.nodes.domain import free_domain  # noqa: E402
 from robodyn_ros.teaching import Demonstration, TimedPath  # noqa: E402
@@ -114,7 +114,8 @@ def test_the_gripper_is_where_it_was_at_the_same_place_of_the_path():
     rows = np.zeros((21, 1))
     taught = Demonstration(('a',), times, rows, np.zeros(0), ('finger',), 0.1 * times[:, None])
     fast = TimedPath(0.25 * times, rows, rows, rows, times)
-    gripper, published, path = _Gripper('gripper', taught, fast), [], {'number': 3.0, 'time': 1.2}
+    gripper = Gripper('gripper', taught, fast, 0.1)
+    published, path = [], {'number': 3.0, 'time': 1.2}
 
     class PathTimes:
         messages: list = []

@@ -8,19 +8,20 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from robodyn_ros.cli.commission import command, steps
-from robodyn_ros.cli.commission.arm import load, Run, save
-from robodyn_ros.cli.commission.bandwidth import natural_frequency
-from robodyn_ros.cli.commission.dry_run import true_urdf, Truth
-from robodyn_ros.cli.commission.folder import Folder
-from robodyn_ros.cli.commission.measures import lag, measure, Measures, step_points
-from robodyn_ros.cli.commission.motions import approached, compared, excitation
-from robodyn_ros.cli.commission.steps import Step, STEPS
-from robodyn_ros.cli.commission.work import Work
+from robodyn_ros.cli import commission as command
 from robodyn_ros.cli.main import FAILURE, INTERRUPTED, main, USER_MISTAKE
+from robodyn_ros.commissioning import steps
+from robodyn_ros.commissioning.dry_run import true_urdf, Truth
+from robodyn_ros.commissioning.folder import Folder
+from robodyn_ros.commissioning.measures import (
+    lag, measure, Measures, natural_frequency, step_points)
+from robodyn_ros.commissioning.motions import approached, compared, excitation
+from robodyn_ros.commissioning.steps import Step, STEPS
+from robodyn_ros.commissioning.work import Work
 from robodyn_ros.control import Settings
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import RobodynError, StateError
+from robodyn_ros.identification.recording import load, Run, save
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.robot import Robot
 from robodyn_ros.nodes.controller.parameters import PARAMETERS
@@ -294,7 +295,7 @@ def test_an_arm_outside_the_ranges_does_not_approach(work):
 
 
 def test_rest_after_the_motion_is_not_identified(work, monkeypatch):
-    from robodyn_ros.cli.commission import learning
+    from robodyn_ros.commissioning import identification_step as learning
     moving, given = (np.arange(400) >= 50) & (np.arange(400) < 150), []
 
     def identify(_dynamics, recording, *_, **__):
@@ -358,7 +359,7 @@ def test_what_is_given_is_written(tmp_path, monkeypatch, capsys):
         arms.append(given)
         return Fake()
 
-    monkeypatch.setitem(sys.modules, 'robodyn_ros.cli.commission.ros_arm',
+    monkeypatch.setitem(sys.modules, 'robodyn_ros.commissioning.ros_arm',
                         SimpleNamespace(RosArm=arm))
     made = []
     monkeypatch.setattr(command, 'STEPS', [Step(

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from robodyn_ros.cli.commission.dry_run import true_urdf, Truth
-from robodyn_ros.cli.commission.folder import Folder
 from robodyn_ros.cli.main import main
+from robodyn_ros.commissioning.dry_run import true_urdf, Truth
+from robodyn_ros.commissioning.folder import Folder
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError, StateError
 from robodyn_ros.model.robot import Robot
@@ -25,7 +25,7 @@ ARM = share_path('urdf', 'robodyn6.urdf')
 
 
 def test_a_controller_that_runs_already_is_not_taken_for_our_own(tmp_path, monkeypatch):
-    from robodyn_ros.cli.commission import ros_arm
+    from robodyn_ros.commissioning import ros_arm
     recorder = SimpleNamespace(controllers=lambda: 1, wait=lambda until, _timeout: until(),
                                close=lambda: None)
     monkeypatch.setattr(ros_arm, 'Sender', lambda *_: SimpleNamespace(recorder=recorder))
@@ -38,7 +38,7 @@ def test_a_controller_that_runs_already_is_not_taken_for_our_own(tmp_path, monke
 
 
 def test_the_arm_of_a_namespace(tmp_path, monkeypatch):
-    from robodyn_ros.cli.commission import ros_arm
+    from robodyn_ros.commissioning import ros_arm
     started = []
     monkeypatch.setattr(ros_arm.Children, 'start', lambda _, name, module, arguments, log: (
         started.append(arguments) or SimpleNamespace(last_message=lambda: 'no state')))
@@ -84,7 +84,7 @@ class Controller:
     ('waiting: another node publishes on /commands: one commander', ['present']),
     ('waiting: no joint state yet', ['waiting: no joint state yet'])])
 def test_the_present_controller_ends_when_the_next_one_is_ready(text, ends, tmp_path, monkeypatch):
-    from robodyn_ros.cli.commission import ros_arm
+    from robodyn_ros.commissioning import ros_arm
     ended, asked = [], []
     left = [Controller('present', ended), Controller(text, ended)]
     stream = SimpleNamespace(messages=[1], __len__=lambda: 1)
@@ -108,7 +108,7 @@ def test_the_present_controller_ends_when_the_next_one_is_ready(text, ends, tmp_
 
 
 def test_an_arm_does_not_fall_between_two_controllers(tmp_path):
-    from robodyn_ros.cli.commission.ros_arm import RosArm
+    from robodyn_ros.commissioning.ros_arm import RosArm
     robot = Robot(ARM)
     dynamics = Dynamics(robot.load())
     truth = Truth.draw(dynamics, 1)

@@ -8,7 +8,8 @@ import yaml
 pytest.importorskip('rclpy', reason='the tables of the nodes need rclpy')
 
 from parameter_file import files, ROOT, tables  # noqa: E402
-from robodyn_ros.cli.identify import output  # noqa: E402
+from robodyn_ros.files import CONTROLLER  # noqa: E402
+from robodyn_ros.identification import results as output  # noqa: E402
 from ros_process import NodeProcess  # noqa: E402
 
 TABLES = tables()
@@ -106,7 +107,7 @@ def test_nodes_take_their_file(name, module, sign):
 
 def test_identify_writes_parameters_of_the_controller():
     rows, name = TABLES['controller.yaml'][2], TABLES['controller.yaml'][1]
-    assert output.NODE == name
+    assert CONTROLLER == name
     known = {row.name: row.kind for row in rows}
     assert {known.get(each) for each in output.JOINT_PARAMETERS.values()} == {'double_array'}
 

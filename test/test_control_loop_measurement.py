@@ -7,7 +7,6 @@ from pathlib import Path
 from closed_loop import Loop
 import numpy as np
 import pytest
-from robodyn_ros.cli.check.loop_plot import open_loop
 from robodyn_ros.control import ArmController, loop_measurement, Settings
 from robodyn_ros.control.gain_design import make_gains
 from robodyn_ros.control.loop_margin import gain_margin, largest_frequency, phase_margin
@@ -17,6 +16,7 @@ from robodyn_ros.control.mode import Mode
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.usual_inertia import likely_rotors
 from robodyn_ros.exceptions import StateError
+from robodyn_ros.inspection.loop import open_loop
 from robodyn_ros.model import RobotModel
 from robodyn_ros.simulation import Plant
 from robodyn_ros.trajectory import TrajectoryPoint

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from identification_data import arm, waves
-from robodyn_ros.cli.identify.output import parameters
 from robodyn_ros.control.friction import friction
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.identification.dry_friction import DryFriction, mean_columns
 from robodyn_ros.identification.equations import excerpt
 from robodyn_ros.identification.estimate import estimate
-from robodyn_ros.identification.identify import identify, mean_residual
+from robodyn_ros.identification.identified import identify, mean_residual
 from robodyn_ros.identification.recording import Recording
+from robodyn_ros.identification.results import parameters
 
 COULOMB = np.array([4.0, 3.0, 2.0, 1.0, 0.8, 0.5])
 VISCOUS = np.array([1.0, 1.0, 0.8, 0.4, 0.3, 0.2])
@@ -134,7 +134,7 @@ def test_another_model_without_a_valid_estimate_is_not_named(monkeypatch):
             raise ArgumentError('the torque scale is negative')
         return estimate(dynamics, data, groups, **options)
 
-    monkeypatch.setattr('robodyn_ros.identification.identify.estimate', only_signs)
+    monkeypatch.setattr('robodyn_ros.identification.identified.estimate', only_signs)
     result = identify(arm(), recording('smooth'), ['friction'])
     assert not result.remark
     np.testing.assert_array_equal(result.found.arm.terms, found('smooth')[1].arm.terms)

@@ -6,11 +6,11 @@ from identification_data import arm, waves
 import numpy as np
 import pytest
 
-from robodyn_ros.cli.identify.command import report
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.identification.equations import excerpt
 from robodyn_ros.identification.estimate import estimate
 from robodyn_ros.identification.recording import Recording
+from robodyn_ros.identification.report import report
 from robodyn_ros.identification.verdict import objections
 from robodyn_ros.model import RobotModel
 

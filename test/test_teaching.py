@@ -9,12 +9,11 @@ import pytest
 from simulated_arm import ARM, one_joint
 
 from robodyn_ros.cli.main import main, USER_MISTAKE
-from robodyn_ros.cli.replay.limits import joint_limits
+from robodyn_ros.cli.replay import joint_limits
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import RobodynError, TrajectoryError
 from robodyn_ros.share import share_path
-from robodyn_ros.teaching import (
-    Demonstration, JointLimits, Path, recorded_timing, time_optimal)
+from robodyn_ros.teaching import Demonstration, JointLimits, Path, recorded_timing, time_optimal
 from robodyn_ros.teaching.lerobot import export
 from robodyn_ros.teaching.retiming import squared_speeds
 from robodyn_ros.teaching.smoothing import smoothed

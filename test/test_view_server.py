@@ -199,7 +199,7 @@ def test_the_server_has_the_address_that_it_prints(shown):
     ('0.0.0.0', f'from other machines: http://{socket.gethostname()}:8080/?websocket=ws://'
      f'{socket.gethostname()}:8080/secret')])
 def test_the_command_prints_who_can_watch(capsys, host, words):
-    from robodyn_ros.cli.view.command import _announce
+    from robodyn_ros.cli.view import _announce
     server = SimpleNamespace(get_host=lambda: host, get_port=lambda: 8080)
     _announce(server, 'secret', SimpleNamespace(host=host, control=True))
     assert words in capsys.readouterr().out

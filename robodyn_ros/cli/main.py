@@ -15,8 +15,8 @@ from robodyn_ros import __version__
 from robodyn_ros.exceptions import lacking, RobodynError
 
 SUCCESS, FAILURE, USER_MISTAKE, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 130, 141
-# Sub-commands and their summaries. The command.py in the package of each has
-# `add_arguments(parser)` and `run(options) -> int`.
+# Sub-commands and their summaries. The module of each has `add_arguments(parser)`,
+# `run(options) -> int` and EXAMPLES.
 COMMANDS = {
     'check': 'preflight of an arm: defects of its URDF, or of the running arm',
     'explain': 'mass matrix, torque term by term and ellipsoids of a state',
@@ -38,8 +38,9 @@ COMMANDS = {
     'teach': 'record an arm that is guided by hand',
     'replay': 'replay what was taught, as recorded or time-optimal',
 }
-_PACKAGES = {'campaign': 'robodyn_ros.reliability', **dict.fromkeys(
-    ('hold', 'float', 'move', 'stop', 'reset'), 'robodyn_ros.cli.request')}
+_MODULES = {'campaign': 'robodyn_ros.reliability.command', 'demo': 'robodyn_ros.cli.demo.command',
+            'montecarlo': 'robodyn_ros.cli.montecarlo.command', **dict.fromkeys(
+                ('hold', 'float', 'move', 'stop', 'reset'), 'robodyn_ros.cli.request')}
 # of the others: robodyn_ros.cli.NAME
 _EPILOG = """examples:
   robodyn check arm.urdf               defects of a URDF, and the payload of the arm
@@ -85,8 +86,7 @@ def make_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
         command = commands.add_parser(
             name, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter)
         if name in arguments:  # importing the others would take time
-            package = _PACKAGES.get(name, f'robodyn_ros.cli.{name}')
-            _fill(command, import_module(f'{package}.command'))
+            _fill(command, import_module(_MODULES.get(name, f'robodyn_ros.cli.{name}')))
     return parser
 
 

@@ -24,6 +24,7 @@ from scipy.optimize import minimize
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError, TrajectoryError
 from robodyn_ros.identification.condition import condition_number
+from robodyn_ros.trajectory import check_feasibility, check_path, Reference, Trajectory
 
 _SAMPLES = 120         # states for the condition number
 _CHECKS = 2000         # states for the final check of the limits
@@ -31,6 +32,7 @@ _SHRINK, _ATTEMPTS = 0.9, 40
 _FREE = np.pi / 2.0    # rad or m, range to either side of 0 of a joint without limit
 _UNLIMITED = 100.0     # N m or N, assumed effort limit of a joint without one
 _PENALTY = 10.0        # added to the log of the condition number per relative excess of a limit
+_POINTS = 20.0         # points of a message per period of the highest harmonic
 _FITTED = 10           # drawn motions that are scaled to the limits and compared
 
 
@@ -309,3 +311,25 @@ class Search:
             f'no motion was found that the motors can drive: joint {name!r} would need '
             f'{share[j] * self.bounds.effort[j]:.4g} of the {self.bounds.effort[j]:.4g} N m or N '
             'that may be used; allow more, or try another seed', joint=name)
+
+
+def sampled(motion: Fourier, approach: float) -> tuple[np.ndarray, ...]:
+    """Return times, positions, velocities and accelerations of points; the first at `approach`."""
+    highest = motion.frequency * motion.sine.shape[1]
+    count = int(np.ceil(_POINTS * highest * motion.duration)) + 1
+    times = np.linspace(0.0, motion.duration, count)
+    rows = motion.sample(times)
+    for derivative in rows[1:]:
+        derivative[[0, -1]] = 0.0  # exactly, without rounding errors
+    return approach + times, *rows
+
+
+def check(dynamics: Dynamics, points: tuple[np.ndarray, ...]) -> None:
+    """Raise TrajectoryError if the points violate a limit of the controller."""
+    model, start = dynamics.model, Reference.at_rest(points[1][0])
+    times, positions, velocities, accelerations = points
+    trajectory = Trajectory.from_points(
+        times, positions, velocities, accelerations, start=start)
+    check_path(model, trajectory, start, velocity_slack=0.0)
+    check_feasibility(trajectory, dynamics.inverse_dynamics, model.effort_limit,
+                      model.joint_names)

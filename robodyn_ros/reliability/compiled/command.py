@@ -9,11 +9,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 import time
 
+from robodyn_ros.cli.options import robot_of
 from robodyn_ros.cli.terminal import Steps
 from robodyn_ros.dynamics.jit.machine import source_digest
 from robodyn_ros.exceptions import near_matches, ParameterError, RobodynError
 from robodyn_ros.files import check_writable
-from robodyn_ros.cli.options import robot_of
 from robodyn_ros.model.robot import Robot
 from robodyn_ros.reliability.cases import Case
 from robodyn_ros.reliability.compiled.progress_file import ProgressFile
@@ -122,7 +122,7 @@ def run_parts(options: argparse.Namespace, robot: Robot, study: Study, parts: li
 
 def code_of(study: Study) -> str:
     """Return a digest of robot and code, on which the results depend."""
-    source = source_digest(simulate_group, ('cli', 'control', 'model', 'safety', 'simulation',
+    source = source_digest(simulate_group, ('control', 'model', 'safety', 'simulation',
                                             'trajectory'))
     return hashlib.sha256(f'{study.controller.key}|{source}'.encode()).hexdigest()[:16]
 

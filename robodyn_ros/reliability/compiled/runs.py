@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from robodyn_ros.reliability.cases import CYCLE_TEXTS
 from robodyn_ros.reliability.compiled.requests import (
     chunks_of, followed, goal_of, Request, requests_of)
-from robodyn_ros.reliability.compiled.scenario import scenario, Scenario
+from robodyn_ros.reliability.compiled.scenario import Scenario, scenario
 from robodyn_ros.reliability.compiled.study import GROUP, LONGEST, Study
 from robodyn_ros.reliability.judge import (
     FAST_AT_FAULT, Figures, judge, Limits, measure, Recording, STILL)

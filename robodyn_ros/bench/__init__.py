@@ -1,0 +1,1 @@
+"""Times of the dynamics of an arm, in comparison with other libraries."""

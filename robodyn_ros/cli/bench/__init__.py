@@ -1,1 +1,0 @@
-"""Timing of the dynamics of an arm, in comparison with Pinocchio and MuJoCo."""

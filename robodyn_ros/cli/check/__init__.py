@@ -1,1 +1,0 @@
-"""Preflight of an arm: its URDF, its motors, and the running arm."""

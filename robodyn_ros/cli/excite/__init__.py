@@ -1,1 +1,0 @@
-"""Excitation of an arm for identification."""

@@ -1,1 +1,0 @@
-"""The equation of motion of a state, term by term."""

@@ -1,1 +1,0 @@
-"""Identification of friction, inertia, payload and torque scale from a recording."""

@@ -1,1 +1,0 @@
-"""Measurement of a payload with the running controller."""

@@ -1,1 +1,0 @@
-"""Replay of a demonstration with another timing."""

@@ -1,1 +1,0 @@
-"""Requests to a running controller: hold, float, stop, reset, move."""

@@ -1,1 +1,0 @@
-"""Recording of an arm that is guided by hand."""

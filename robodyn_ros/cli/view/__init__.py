@@ -1,1 +1,0 @@
-"""A running arm in the browser."""

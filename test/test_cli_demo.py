@@ -12,9 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from robodyn_ros.cli.demo.evaluation import drift, match
-from robodyn_ros.cli.demo.findings import Findings
-from robodyn_ros.cli.demo.motion_run import MotionRun
+from robodyn_ros.cli.demo.findings import drift, Findings, match, MotionRun
 from robodyn_ros.cli.main import main, USER_MISTAKE
 from robodyn_ros.cli.terminal import Steps
 from robodyn_ros.dynamics import Dynamics

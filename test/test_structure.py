@@ -119,6 +119,20 @@ def test_arrows_point_one_way():
     assert not wrong, '\n'.join(wrong)
 
 
+def test_commands_are_leaves():
+    """No other part imports one, and no command another: what they share is a library."""
+    shared, wrong = {'main', 'options', 'terminal'}, []
+    for path in sources():
+        own = path.relative_to(ROOT).parts[1:3] if part_of_file(path) == 'cli' else ('', '')
+        for line, module in imported(path):
+            parts = module.split('.')
+            if parts[:2] == [PACKAGE, 'cli'] and parts[2] not in {
+                    *(shared if own[0] or path.name == 'command.py' else ()),
+                    own[1].removesuffix('.py')}:
+                wrong.append(f'{path.relative_to(ROOT)}:{line} imports {module}')
+    assert not wrong, '\n'.join(wrong)
+
+
 def test_only_nodes_import_ros():
     wrong = [f'{path.relative_to(ROOT)}:{line} imports {module}'
              for path in sources() if part_of_file(path) not in ROS_PARTS

@@ -17,7 +17,7 @@ import textwrap
 from robodyn_ros.cli.options import (
     add_consent_arguments, add_enclave_argument, add_namespace_argument, add_range_argument,
     add_robot_arguments, between, check_consent, robot_of)
-from robodyn_ros.cli.terminal import agreed, Steps
+from robodyn_ros.cli.terminal import agreed, answered, Steps
 from robodyn_ros.commissioning.dry_run import SimulatedArm
 from robodyn_ros.commissioning.folder import Folder
 from robodyn_ros.commissioning.ranges import restricted
@@ -44,6 +44,8 @@ _NAMES = [step.name for step in STEPS]
 _ROBOT = ('urdf_file', 'robot_description', 'base', 'tip', 'locked', 'gravity')
 GRAVITY_IN_DRIVER = 'driver_compensates_gravity'
 _STARTS = ' The controller is started before: the brakes open.'
+_WHO_CARRIES = ('Does the driver add the gravity torque itself, as those of Franka, KUKA FRI, UR '
+                'and YAM do?')
 _RESUMES = 'the same command resumes with this step; --repeat STEP goes back further'
 
 
@@ -155,21 +157,12 @@ def _given(options: argparse.Namespace) -> dict[str, object]:
     answer = options.driver_compensates_gravity
     if answer is None and (GRAVITY_IN_DRIVER in given or options.dry_run):
         return given
-    return {**given, GRAVITY_IN_DRIVER: answer == 'yes' if answer else _asked()}
-
-
-def _asked() -> bool:
-    """Ask whether the driver compensates gravity; raise `ParameterError` without an answer."""
-    try:
-        answer = input('Does the driver add the gravity torque itself, as those of Franka, KUKA '
-                       'FRI, UR and YAM do? [yes, no] ').strip().lower()
-    except EOFError:
-        answer = ''
-    if answer not in ('y', 'yes', 'n', 'no'):
+    in_driver = answered(_WHO_CARRIES, ('n', 'no')) if answer is None else answer == 'yes'
+    if in_driver is None:
         raise ParameterError(
             'who carries the arm is not known, and twice the gravity torque would throw it: '
             'answer yes or no, or give --driver-compensates-gravity yes or no')
-    return answer in ('y', 'yes')
+    return {**given, GRAVITY_IN_DRIVER: in_driver}
 
 
 def _selection(options: argparse.Namespace, robot: Robot, given: Values) -> list[str]:
@@ -227,13 +220,11 @@ def _release(work: Work, out: Steps, silent: bool, held: bool = True) -> None:
     if silent or not work.started:
         return
     question = ('The arm holds where it is. ' if held else 'The arm is not held. ') + (
-        'Let the brakes in or support it: the controller ends. Is it supported? [y: yes] ')
+        'Let the brakes in or support it: the controller ends. Is it supported?')
     while True:
         try:
-            if input(question).strip().lower() in ('y', 'yes'):
-                return
-        except EOFError:
-            out.write_line()
+            if answered(question, no=()) is None:
+                out.write_line()
             return
         except KeyboardInterrupt:  # a repeated Ctrl-C must not end the controller
             out.write_line()

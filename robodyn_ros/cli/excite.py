@@ -23,7 +23,7 @@ from robodyn_ros.files import check_writable
 from robodyn_ros.identification.excitation import (
     Bounds, check, Excitation, Fourier, sampled, Search)
 from robodyn_ros.model import RobotModel
-from robodyn_ros.nodes.bag import check_bag, Topic, write_bag
+from robodyn_ros.nodes.bag import check_bag, write_bag
 from robodyn_ros.nodes.children import LAST, set_priority
 from robodyn_ros.text import number, table
 from robodyn_ros.trajectory.message_text import trajectory_message
@@ -154,6 +154,4 @@ def _send(options: argparse.Namespace, steps: Steps, model: RobotModel, motion: 
         finally:
             if options.bag and sender.moved:
                 with steps('write the bag') as step:
-                    step.result = str(write_bag(options.bag, [
-                        Topic(stream.topic, stream.kind, stream.latched, stream.messages)
-                        for stream in sender.recorded]))
+                    step.result = str(write_bag(options.bag, sender.recorded))

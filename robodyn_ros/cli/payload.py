@@ -9,7 +9,6 @@ payload before needs no accurate URDF: --save, then --without.
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +21,7 @@ from robodyn_ros.commissioning.ranges import check_present, described, restricte
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.files import check_writable, parameter_file
 from robodyn_ros.identification.passes import (
-    as_lists, check_poses, pass_points, passes_of, read_passes, stroke)
+    check_poses, pass_points, passes_of, read_passes, stroke, write_passes)
 from robodyn_ros.identification.results import payload_command
 from robodyn_ros.identification.static_payload import choose_poses, estimate_payload, StaticPayload
 from robodyn_ros.model import Payload
@@ -89,7 +88,7 @@ def run(options: argparse.Namespace) -> int:
             passes = passes_of(allowed, arm.execute(points), poses)
             step.result = f'{points[0][-1]:.0f} s'
         if options.save:
-            options.save.write_text(json.dumps(as_lists(passes)) + '\n', encoding='utf-8')
+            write_passes(options.save, passes)
             steps.write_line(f'written: {options.save}')
         found = estimate_payload(dynamics, link, passes, without)
         for line in ('', *report(model.joint_names, link, found)):

@@ -26,7 +26,7 @@ from robodyn_ros.files import check_writable, read_parameters
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.per_joint import speeds
 from robodyn_ros.model.units import joint_slides
-from robodyn_ros.nodes.bag import check_bag, Topic, write_bag
+from robodyn_ros.nodes.bag import check_bag, write_bag
 from robodyn_ros.safety import checked_effort_limits
 from robodyn_ros.teaching import (
     Demonstration, JointLimits, Path as JointPath, recorded_timing, time_optimal, TimedPath)
@@ -252,8 +252,7 @@ def replay(options: argparse.Namespace, steps: Steps, model: RobotModel,
             raise
         finally:
             if options.bag and sender.moved:
-                write_bag(options.bag, [Topic(each.topic, each.kind, each.latched, each.messages)
-                                        for each in sender.recorded])
+                write_bag(options.bag, sender.recorded)
     return True
 
 

@@ -22,7 +22,7 @@ from robodyn_ros.cli.options import (
 from robodyn_ros.cli.terminal import agreed, Keys, Steps
 from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.files import made
-from robodyn_ros.nodes.bag import Topic, write_bag
+from robodyn_ros.nodes.bag import write_bag
 from robodyn_ros.teaching import Demonstration
 from robodyn_ros.teaching.demonstration import TRAJECTORY
 from robodyn_ros.teaching.smoothing import MOVED
@@ -108,6 +108,5 @@ def _write(folder: Path, demonstration: Demonstration, guiding, steps: Steps) ->
         steps.write_line("no bag: it needs pip install 'robodyn_ros[record]'")
         return
     shutil.rmtree(folder / BAG, ignore_errors=True)
-    path = write_bag(folder / BAG, [Topic(each.topic, each.kind, each.latched, each.messages)
-                                    for each in guiding.recorded])
+    path = write_bag(folder / BAG, guiding.recorded)
     steps.write_line(f'written: {path}')

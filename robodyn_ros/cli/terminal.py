@@ -1,8 +1,8 @@
-"""Steps of a command as lines: the elapsed time while a step runs, then its result."""
+"""The terminal of a command: steps with their results, questions, and lines that are entered."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from queue import Empty, SimpleQueue
 import sys
 import textwrap
@@ -119,17 +119,36 @@ class Step:
         return f'{elapsed:6.1f} s  {self._text:<38} {result}'.rstrip()
 
 
-def agreed(question: str) -> bool:
-    """Ask until the answer is yes or no; return whether it is yes. The end of input is no."""
+def answered(question: str, no: Sequence[str] = ('q', 'n', 'no', 'quit')) -> bool | None:
+    """
+    Ask until the answer is yes or no: Enter is neither.
+
+    Parameters
+    ----------
+    question : str
+        Question; the answers are added.
+    no : sequence of str
+        Answers that mean no, the first one is shown; without any, only yes ends the question.
+
+    Returns
+    -------
+    bool or None
+        Whether it is yes; None at the end of the input.
+
+    """
+    hint = f', {no[0]}: no' if no else ''
     while True:
         try:
-            answer = input(f'{question} [y: yes, q: no] ').strip().lower()
+            answer = input(f'{question} [y: yes{hint}] ').strip().lower()
         except EOFError:
-            return False
-        if answer in ('y', 'yes'):
-            return True
-        if answer in ('q', 'n', 'no', 'quit'):
-            return False
+            return None
+        if answer in ('y', 'yes', *no):
+            return answer in ('y', 'yes')
+
+
+def agreed(question: str) -> bool:
+    """Return whether the user agrees to a motion; the end of the input is no."""
+    return answered(question) is True
 
 
 class Keys:

@@ -103,7 +103,7 @@ class HandGuiding:
 
         """
         recorder = self._recorder
-        before = {number: signal.signal(number, _interrupt) for number in _SIGNALS}
+        before = {number: signal.signal(number, signal.default_int_handler) for number in _SIGNALS}
         try:
             recorder.call_service('float')
             for stream in self.recorded:
@@ -176,7 +176,3 @@ class HandGuiding:
         log = self._gripper.log(names)
         times = 1e-9 * (log.stamp - begin)
         return names, np.column_stack([np.interp(grid, times, each) for each in log.position.T])
-
-
-def _interrupt(_number, _frame) -> None:
-    raise KeyboardInterrupt

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+import json
 from pathlib import Path
 
 import numpy as np
@@ -84,9 +85,10 @@ def _mean(values: NDArray, where: NDArray) -> NDArray:
     return np.where(where, values, 0.0).sum(axis=0) / np.maximum(where.sum(axis=0), 1)
 
 
-def as_lists(passes: Sequence[Pass]) -> list[list[list[float]]]:
-    """Return passes as lists, for JSON."""
-    return [[values.tolist() for values in each] for each in passes]
+def write_passes(path: Path, passes: Sequence[Pass]) -> None:
+    """Write passes (JSON)."""
+    lists = [[values.tolist() for values in each] for each in passes]
+    path.write_text(json.dumps(lists) + '\n', encoding='utf-8')
 
 
 def read_passes(path: Path, nv: int) -> list[Pass]:

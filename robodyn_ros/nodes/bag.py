@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.files import made
@@ -19,7 +19,7 @@ class Topic(NamedTuple):
 
     Attributes
     ----------
-    name : str
+    topic : str
         Name with its namespace.
     kind : str
         Message type, such as sensor_msgs/msg/JointState.
@@ -30,7 +30,7 @@ class Topic(NamedTuple):
 
     """
 
-    name: str
+    topic: str
     kind: str
     latched: bool
     messages: Sequence[tuple[int, bytes]]
@@ -60,7 +60,7 @@ def check_bag(path: Path) -> None:
         pass
 
 
-def write_bag(path: Path, topics: Iterable[Topic]) -> Path:
+def write_bag(path: Path, topics: Iterable[Any]) -> Path:
     """
     Write a bag, and return the path of its MCAP file.
 
@@ -69,7 +69,7 @@ def write_bag(path: Path, topics: Iterable[Topic]) -> Path:
     path : Path
         Folder of the bag.
     topics : iterable of Topic
-        Topics; those without messages are left out.
+        Topics, or recorded streams of `client.recorder`; those without messages are left out.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def write_bag(path: Path, topics: Iterable[Topic]) -> Path:
         for topic in topics:
             if not topic.messages:
                 continue
-            connection = writer.add_connection(topic.name, topic.kind, typestore=store,
+            connection = writer.add_connection(topic.topic, topic.kind, typestore=store,
                                                offered_qos_profiles=[_quality(topic.latched)])
             rows += [(sent, connection, data) for sent, data in topic.messages]
         for sent, connection, data in sorted(rows, key=lambda row: row[0]):

@@ -99,7 +99,7 @@ def run(options: argparse.Namespace) -> int:
         for case in cases:
             steps.write_line(f'{case.name:<26} {case.description}')
         return 0
-    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     robot = robot_of(options)
     model = robot.load()
     motion = plan_motion(Dynamics(model), options.duration, options.speed)
@@ -234,7 +234,7 @@ def run_soak(robot: Robot, model: RobotModel, motion: Motion, logs: Path,
             testbed.start()
             step.result = testbed.loop
         with steps(f'move for {options.soak:g} minutes') as step:
-            statistics = soak(testbed, options.soak, options.seed, steps)
+            statistics = soak(testbed, options.soak, options.seed, steps.tick)
             step.result = f'{statistics.motions} motions'
     criteria = statistics.criteria(model.effort_limit)
     for line in ('', *notes(statistics), *verdict(criteria)):
@@ -275,8 +275,3 @@ def _folder(path: Path | None) -> Iterator[Path]:
     else:
         path.mkdir(parents=True, exist_ok=True)
         yield path
-
-
-def _interrupt(_number, _frame) -> None:
-    """Raise KeyboardInterrupt, as on Ctrl-C."""
-    raise KeyboardInterrupt

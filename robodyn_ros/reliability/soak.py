@@ -7,6 +7,7 @@ are counted. At the end the arm returns to its start, where its torque must be t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 import os
 from pathlib import Path
@@ -15,7 +16,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robodyn_ros.cli.terminal import Steps
 from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.exceptions import StateError
 from robodyn_ros.nodes.children import Child
@@ -116,7 +116,8 @@ class SoakStatistics:
         return criteria
 
 
-def soak(testbed: Testbed, minutes: float, seed: int, steps: Steps) -> SoakStatistics:
+def soak(testbed: Testbed, minutes: float, seed: int,
+         tick: Callable[[str], None]) -> SoakStatistics:
     """
     Move the arm at random for a time, and return the statistics.
 
@@ -128,8 +129,8 @@ def soak(testbed: Testbed, minutes: float, seed: int, steps: Steps) -> SoakStati
         Duration.
     seed : int
         Seed of motions and modes.
-    steps : Steps
-        Display of the progress.
+    tick : callable
+        Called with the progress.
 
     """
     statistics, random = SoakStatistics(), np.random.default_rng(seed)
@@ -148,7 +149,7 @@ def soak(testbed: Testbed, minutes: float, seed: int, steps: Steps) -> SoakStati
             if now - sampled >= _SAMPLE:
                 sampled = now
                 _sample(testbed.nodes, statistics, now)
-            steps.tick(f'{now / 60.0:.1f} min, {statistics.motions} motions')
+            tick(f'{now / 60.0:.1f} min, {statistics.motions} motions')
     _enter(testbed, statistics, _HOME)
     statistics.rest.append(_torque_at_rest(testbed, statistics))
     _sample(testbed.nodes, statistics, time.monotonic() - begin)

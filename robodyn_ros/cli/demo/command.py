@@ -24,7 +24,7 @@ from robodyn_ros.control import ArmController, with_slots
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import RobodynError, StateError
 from robodyn_ros.model.robot import Robot
-from robodyn_ros.nodes.bag import check_bag, Topic, write_bag
+from robodyn_ros.nodes.bag import check_bag, write_bag
 from robodyn_ros.simulation.motion import plan_motion
 from robodyn_ros.text import verdict
 
@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
     """Run the demo; return 0 if all criteria hold, else 1."""
     from robodyn_ros.client.session import Session  # needs ROS
 
-    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     if options.bag:
         check_bag(options.bag)
     if options.view:
@@ -103,9 +103,7 @@ def _conclude_all(session: Session, findings: Findings, options: argparse.Namesp
     """Write the bag, if requested; then conclude."""
     if options.bag:
         with steps('write the bag') as step:
-            step.result = str(write_bag(options.bag, [
-                Topic(stream.topic, stream.kind, stream.latched, stream.messages)
-                for stream in session.recorder.recorded]))
+            step.result = str(write_bag(options.bag, session.recorder.recorded))
     return conclude(findings, options, steps)
 
 
@@ -127,11 +125,6 @@ def conclude(findings: Findings, options: argparse.Namespace, steps: Steps) -> i
                  'written: ' + ', '.join(map(str, written))):
         steps.write_line(line)
     return 1 if any(each.passed is False for each in criteria) else 0
-
-
-def _interrupt(_number, _frame) -> None:
-    """Raise KeyboardInterrupt, as on Ctrl-C."""
-    raise KeyboardInterrupt
 
 
 def check_view() -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import wrap
-from typing import Any, cast
+from typing import Any, cast, NamedTuple
 
 import numpy as np
 
-from robodyn_ros.cli.demo.evaluation import Tracking
-from robodyn_ros.cli.demo.motion_run import MotionRun
 from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.exceptions import StateError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.units import force_unit, large_unit, small_unit
 from robodyn_ros.simulation.motion import Motion
@@ -24,6 +23,30 @@ FAULT = 'fault: '  # begin of a logged fault
 _LATER: Any = None  # set while the demo runs
 _STEP, _FLAT = 1e-5, 1e-3  # rad or m; N m/rad (N/m) below which an equilibrium is no matter
 BUSY = 0.3      # cores used by other programs above which the machine counts as busy
+
+
+class MotionRun(NamedTuple):
+    """
+    An executed motion.
+
+    Attributes
+    ----------
+    motion : Motion
+        The motion in the last attempt.
+    begin, end : int
+        Begin and end, in ns.
+    attempts : int
+        Number of attempts.
+    problem : str
+        Reason why the last attempt was not complete; empty if it was.
+
+    """
+
+    motion: Motion
+    begin: int
+    end: int
+    attempts: int
+    problem: str
 
 
 @dataclass
@@ -214,3 +237,92 @@ class Findings:
 def _compact(values: np.ndarray) -> np.ndarray:
     """Return an array in single precision, except times."""
     return values.astype(np.float32) if values.ndim == 2 else values
+
+
+class Tracking(NamedTuple):
+    """
+    States and their references of each cycle.
+
+    Attributes
+    ----------
+    origin : int
+        Stamp of the first state, in ns since the epoch.
+    time : (N,) array
+        Stamps of the states, in s since then.
+    q, qd, reference, reference_velocity, torque, error : (N, nv) array
+        Error: reference minus position, for continuous joints between -pi and pi.
+    states : int
+        Number of states in the same time, with and without a reference.
+
+    """
+
+    origin: int
+    time: np.ndarray
+    q: np.ndarray
+    qd: np.ndarray
+    reference: np.ndarray
+    reference_velocity: np.ndarray
+    torque: np.ndarray
+    error: np.ndarray
+    states: int
+
+    @property
+    def missed(self) -> int:
+        """Count of states without a torque."""
+        return self.states - len(self.time)
+
+    @property
+    def rms(self) -> np.ndarray:
+        """RMS error, (nv,)."""
+        return np.sqrt(np.mean(self.error ** 2, axis=0))
+
+    @property
+    def worst(self) -> np.ndarray:
+        """Largest error, (nv,)."""
+        return np.abs(self.error).max(axis=0)
+
+    @property
+    def peak_torque(self) -> np.ndarray:
+        """Largest torque, (nv,)."""
+        return np.abs(self.torque).max(axis=0)
+
+
+def match(states, references, continuous: np.ndarray) -> Tracking:
+    """
+    Pair states and references of the same stamp.
+
+    Parameters
+    ----------
+    states, references : JointLog
+        Logs of the same interval, columns in model order; references may begin or end later.
+    continuous : (nv,) array of bool
+        Whether each joint is continuous.
+
+    Raises
+    ------
+    StateError
+        No stamps are equal.
+
+    """
+    stamps, ours, theirs = np.intersect1d(states.stamp, references.stamp, return_indices=True)
+    if not len(stamps):
+        raise StateError(f'{len(states.stamp)} states and {len(references.stamp)} references were '
+                         'recorded, but none of the same stamp: did simulator or controller stop?')
+    q, reference = states.position[ours], references.position[theirs]
+    origin = int(states.stamp[0])
+    return Tracking(
+        origin=origin, time=1e-9 * (stamps - origin), q=q, qd=states.velocity[ours],
+        reference=reference, reference_velocity=references.velocity[theirs],
+        torque=references.effort[theirs],
+        error=short_way(reference - q, continuous), states=len(states.stamp))
+
+
+def short_way(difference: np.ndarray, continuous: np.ndarray) -> np.ndarray:
+    """Return differences with those of continuous joints between -pi and pi."""
+    turns = np.round(difference / (2.0 * np.pi))
+    return difference - np.where(continuous, 2.0 * np.pi * turns, 0.0)
+
+
+def drift(positions: np.ndarray, continuous: np.ndarray) -> np.ndarray:
+    """Return the largest distance of each joint from its first position; (nv,)."""
+    return np.abs(short_way(positions - positions[0], continuous)).max(axis=0)

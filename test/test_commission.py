@@ -306,7 +306,7 @@ def test_rest_after_the_motion_is_not_identified(work, monkeypatch):
     rows = np.cumsum(0.01 * moving)[:, None] * np.ones(6)
     run = Run(0.01 * np.arange(400), rows, rows, rows, rows, rows, 0.0, '')
     with pytest.raises(StateError, match='enough'):
-        learning.Learning(work.robot, work.model, work.dynamics, work.friction,
+        learning.IdentificationStep(work.robot, work.model, work.dynamics, work.friction,
                           work.tick).identify(run, work.folder)
     assert np.ptp(given[0].position_time) == pytest.approx(1.0, abs=0.011)
 
@@ -317,7 +317,7 @@ def test_an_identification_that_fails_names_the_excitation_to_repeat(work, monke
     def fail(*_):
         raise RobodynError('only 25 independent equations are left')
 
-    monkeypatch.setattr(steps.Learning, 'identify', fail)
+    monkeypatch.setattr(steps.IdentificationStep, 'identify', fail)
     with pytest.raises(StateError, match='25 independent(.|\n)*--repeat excite1, with a longer'):
         steps.identify(work, 'excite1')
 

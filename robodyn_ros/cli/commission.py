@@ -15,10 +15,11 @@ import shlex
 import textwrap
 
 from robodyn_ros.cli.options import (
-    add_consent_arguments, add_enclave_argument, add_namespace_argument, add_range_argument,
-    add_robot_arguments, between, check_consent, robot_of)
+    add_consent_arguments, add_enclave_argument, add_gravity_argument, add_namespace_argument,
+    add_range_argument, add_robot_arguments, between, check_consent, robot_of)
 from robodyn_ros.cli.terminal import agreed, answered, Steps
 from robodyn_ros.commissioning.dry_run import SimulatedArm
+from robodyn_ros.commissioning.first_parameters import GRAVITY_IN_DRIVER
 from robodyn_ros.commissioning.folder import Folder
 from robodyn_ros.commissioning.ranges import restricted
 from robodyn_ros.commissioning.report import write_report
@@ -42,7 +43,6 @@ exit codes: 0 complete, 1 stopped or refused, 2 invalid arguments, 130 interrupt
 """
 _NAMES = [step.name for step in STEPS]
 _ROBOT = ('urdf_file', 'robot_description', 'base', 'tip', 'locked', 'gravity')
-GRAVITY_IN_DRIVER = 'driver_compensates_gravity'
 _STARTS = ' The controller is started before: the brakes open.'
 _WHO_CARRIES = ('Does the driver add the gravity torque itself, as those of Franka, KUKA FRI, UR '
                 'and YAM do?')
@@ -76,9 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add('--load-friction', action='store_true', help='also look for friction that grows with load')
     add('--params', type=Path, metavar='FILE', help='parameters of the controller that the arm '
         'needs (YAML), such as command_joints; its robot is not used')
-    add('--driver-compensates-gravity', nargs='?', const='yes', choices=('yes', 'no'),
-        help='whether the driver adds the gravity torque itself (Franka, KUKA FRI, UR, YAM); '
-        'without it, it is asked')
+    add_gravity_argument(parser, 'without it, it is asked')
     add_consent_arguments(parser)
     add_range_argument(parser)
     add_namespace_argument(parser)

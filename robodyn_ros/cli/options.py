@@ -77,6 +77,14 @@ def check_consent(options: argparse.Namespace, simulated: bool = False) -> None:
             'hand on its emergency stop, or leave out --yes')
 
 
+def add_gravity_argument(parser: argparse.ArgumentParser, default: str) -> None:
+    """Declare the option for who compensates gravity; `default` describes what is without it."""
+    parser.add_argument(
+        '--driver-compensates-gravity', nargs='?', const='yes', choices=('yes', 'no'),
+        help='whether the driver adds the gravity torque itself (Franka, KUKA FRI, UR, YAM); '
+        + default)
+
+
 def finite(text: str) -> float:
     """Return the finite number in the text of an option."""
     return between(-1e30, 1e30)(text)

@@ -23,7 +23,7 @@ from robodyn_ros.model.robot import Robot
 URDF, PICTURE = 'better.urdf', 'identification.png'
 
 
-class Learning:
+class IdentificationStep:
     """
     Identification of friction, rotors and, without locked joints, masses.
 

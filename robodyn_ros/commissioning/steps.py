@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robodyn_ros.commissioning.identification_step import Learning
+from robodyn_ros.commissioning.identification_step import IdentificationStep
 from robodyn_ros.commissioning.measures import (
     loop_delay, measure, Measures, natural_frequency, step_points)
 from robodyn_ros.commissioning.motions import approached, compared, excitation, Plan
@@ -187,7 +187,7 @@ def excite(work: Work, name: str, velocity: float) -> tuple[list[str], dict]:
 def identify(work: Work, excitation: str) -> tuple[list[str], dict]:
     """Identify friction, rotors and masses from an excitation; write the URDF."""
     run = load(work.folder / f'{excitation}.csv', work.model.nv)
-    learning = Learning(work.robot, work.model, work.dynamics, work.friction, work.tick)
+    learning = IdentificationStep(work.robot, work.model, work.dynamics, work.friction, work.tick)
     try:
         return learning.identify(run, work.folder)
     except RobodynError as error:

@@ -102,7 +102,7 @@ class Work:
             found.update(self.folder.done.get(name, {}).get('parameters', {}))
         return found
 
-    def better_robot(self) -> Robot:
+    def identified_robot(self) -> Robot:
         """Return the robot with the URDF that was identified last, if any."""
         done = self.folder.done
         name = done.get('identify2', done.get('identify1', {})).get('urdf_file')
@@ -110,12 +110,12 @@ class Work:
 
     def best_dynamics(self) -> Dynamics:
         """Return the dynamics with the masses that were identified last, if any."""
-        robot = self.better_robot()
+        robot = self.identified_robot()
         return self.dynamics if robot is self.robot else Dynamics(robot.load())
 
     def restart(self) -> None:
         """Start the controller with all that was found so far; the present one hands over."""
-        robot = self.better_robot() if 'gains' in self.folder.done else self.robot
+        robot = self.identified_robot() if 'gains' in self.folder.done else self.robot
         self.arm.start(robot.urdf, self.values())
         self.started = True
 
@@ -130,7 +130,7 @@ class Work:
 
     def write_result(self) -> Path:
         """Write the parameters for the controller; return the path."""
-        robot, path = self.better_robot(), self.folder / RESULT
+        robot, path = self.identified_robot(), self.folder / RESULT
         values = {**robot.parameters(), **self.values()}
         order = sorted(values, key=lambda name: '.' not in name)
         path.write_text(parameter_file({name: values[name] for name in order}, self._sources()),

@@ -51,6 +51,17 @@ def likely_rotors(model: RobotModel) -> np.ndarray:
     return effort / np.maximum(_USUAL_ACCELERATION, np.asarray(model.velocity_limit) / _RISE)
 
 
+def rotor_hints(model: RobotModel, inertia: np.ndarray) -> np.ndarray:
+    """
+    Return the likely rotors of joints whose inertia is implausibly small, (nv,), 0 of the others.
+
+    `inertia` as of `joint_inertia`; all in kg m^2 (kg).
+    """
+    effort = np.where(np.isfinite(model.effort_limit), model.effort_limit, 0.0)
+    lacks = effort / np.maximum(inertia, MIN_INERTIA) > _MAX_ACCELERATION
+    return np.where(lacks, effort / _USUAL_ACCELERATION, 0.0)
+
+
 def missing_rotors(model: RobotModel, inertia: np.ndarray, armature: np.ndarray) -> str:
     """
     Return the joints with so little inertia that their rotors must be missing; '' if none.
@@ -66,11 +77,9 @@ def missing_rotors(model: RobotModel, inertia: np.ndarray, armature: np.ndarray)
 
     """
     effort, units = np.array(model.effort_limit), model.effort_units
-    known = np.isfinite(effort) & (armature == 0.0)
-    acceleration = np.where(known, effort, 0.0) / np.maximum(inertia, MIN_INERTIA)
+    rotors = rotor_hints(model, inertia)
     named = [f"'{model.joint_names[j]}' ({effort[j]:g} {units[j]} on {inertia[j]:.2g}, armature "
-             f'about {effort[j] / _USUAL_ACCELERATION:.2g})'
-             for j in np.flatnonzero(acceleration > _MAX_ACCELERATION)]
+             f'about {rotors[j]:.2g})' for j in np.flatnonzero((rotors > 0.0) & (armature == 0.0))]
     return named and (
         f'the inertia of {", ".join(named)} is implausibly small: the effort limit '
         f'would accelerate it by more than {_MAX_ACCELERATION:g} rad/s^2 or m/s^2. A geared rotor '

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,9 +37,9 @@ class Topics(NamedTuple):
 
     """
 
-    states: str
-    effort: str | None
-    effort_joints: Sequence[str]
+    states: str = '/joint_states'
+    effort: str | None = None
+    effort_joints: Sequence[str] = ()
 
 
 class _Rows(NamedTuple):
@@ -49,7 +50,8 @@ class _Rows(NamedTuple):
     values: np.ndarray
 
 
-def read_recording(path: Path, joint_names: Sequence[str], topics: Topics) -> Recording:
+def read_recording(path: str | PathLike, joint_names: Sequence[str],
+                   topics: Topics = Topics()) -> Recording:
     """
     Return the recording of some joints in a file or folder.
 
@@ -60,6 +62,7 @@ def read_recording(path: Path, joint_names: Sequence[str], topics: Topics) -> Re
         exist.
 
     """
+    path = Path(path)
     if not path.exists():
         raise RobodynError(f'{path} does not exist: give the folder of a bag, its .mcap or .db3 '
                            'file, or a .csv file', path=str(path))

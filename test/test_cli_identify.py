@@ -12,6 +12,7 @@ pytest.importorskip('rosbags', reason='bags need the library rosbags')
 
 from bag_of_joints import array, joint_state, store, write_sqlite  # noqa: E402
 from identification_data import arm, recorded, URDF, waves  # noqa: E402
+from robodyn_ros import identification  # noqa: E402
 from robodyn_ros.cli.main import main, USER_MISTAKE  # noqa: E402
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
 from robodyn_ros.exceptions import RobodynError  # noqa: E402
@@ -93,6 +94,18 @@ def test_friction_is_found_in_any_bag(bags, tmp_path, bag, options, capsys):
     assert 'pass  held-back torque' in printed and 'condition number' in printed
     assert max(map(len, printed.splitlines())) <= 100
     assert ('in 2 pieces' in printed) == (bag == 'untidy')
+
+
+def test_python_finds_the_same_as_the_command(bags, tmp_path):
+    path = tmp_path / 'found.yaml'
+    assert identify(bags / 'tidy', '--estimate', 'friction', '--output', str(path)) == 0
+    data, found, _ = identification.identify(arm(), identification.read_recording(
+        bags / 'tidy', arm().model.joint_names), ['friction'],
+        dry=identification.DryFriction('smooth'))
+    same = {f'friction.{name}': each for name, each in values(path)['friction'].items()}
+    assert set(same) <= set(ours := identification.parameters(found, data.dry))
+    for name, each in same.items():
+        np.testing.assert_allclose(ours[name], each, rtol=1e-5, atol=1e-12)  # digits of the file
 
 
 def test_inertia_becomes_a_urdf(tmp_path, capsys):

@@ -307,7 +307,7 @@ def test_rest_after_the_motion_is_not_identified(work, monkeypatch):
     run = Run(0.01 * np.arange(400), rows, rows, rows, rows, rows, 0.0, '')
     with pytest.raises(StateError, match='enough'):
         learning.IdentificationStep(work.robot, work.model, work.dynamics, work.friction,
-                          work.tick).identify(run, work.folder)
+                                    work.tick).identify(run, work.folder)
     assert np.ptp(given[0].position_time) == pytest.approx(1.0, abs=0.011)
 
 

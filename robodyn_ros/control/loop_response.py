@@ -327,19 +327,26 @@ def two_masses(doublet: Doublet, scale: float) -> tuple[Response, float] | None:
 
     scale: standard deviation of the velocity.
     """
-    best: tuple[float, ...] = (math.inf,)
     total, span = float(doublet.speeds @ doublet.speeds), float(np.ptp(doublet.times))
+    tried = np.geomspace(0.7 / span, 0.3 * doublet.times.size / span, _FREQUENCIES)
+    frequencies, damping = (each[:, None] for each in (
+        np.repeat(tried, len(_DAMPING)), np.tile(_DAMPING, _FREQUENCIES)))
+    w = math.tau * frequencies
+    best: tuple[float, ...] = (math.inf,)
     for delay in np.arange(0.0, _LONGEST, 2e-3):
         rigid = _superposed(doublet, delay, lambda t: t)
-        for frequency in np.geomspace(0.7 / span, 0.3 * doublet.times.size / span, _FREQUENCIES):
-            w = math.tau * frequency
-            for damping in _DAMPING:
-                ringing = _superposed(doublet, delay, lambda t: np.exp(
-                    -damping * w * t) * np.sin(w * t) / w)
-                basis = np.column_stack([rigid, ringing])
-                (A, B), left, *_ = np.linalg.lstsq(basis, doublet.speeds, rcond=None)
-                if left.size and left[0] < best[0] and A > 0.0 and B > 0.0:
-                    best = float(left[0]), float(delay), float(frequency), float(A), float(B)
+        ringing = _superposed(doublet, delay, lambda t: np.exp(
+            -damping * w * t) * np.sin(w * t) / w)
+        # normal equations of A and B, for all frequencies and dampings at once
+        aa, ab, bb = rigid @ rigid, ringing @ rigid, np.sum(ringing * ringing, axis=1)
+        a, b = rigid @ doublet.speeds, ringing @ doublet.speeds
+        with np.errstate(divide='ignore', invalid='ignore'):
+            A, B = np.array([bb * a - ab * b, aa * b - ab * a]) / (aa * bb - ab * ab)
+        left = np.where((A > 0.0) & (B > 0.0), total - A * a - B * b, math.inf)
+        k = int(np.argmin(left))
+        if left[k] < best[0]:
+            best = (float(left[k]), float(delay), float(frequencies[k, 0]), float(A[k]),
+                    float(B[k]))
     if len(best) == 1 or best[0] > (1.0 - _EXPLAINED) * total:
         return None
     left, delay, frequency, A, B = best
@@ -354,7 +361,7 @@ def _superposed(doublet: Doublet, delay: float, of_step: Callable) -> np.ndarray
     for k, begin in enumerate((0.0, *doublet.edges)):
         change = (1.0 if k in (0, last) else 2.0) * (-1.0) ** k
         t = np.maximum(doublet.times - delay - begin, 0.0)
-        result += doublet.amplitude * change * of_step(t)
+        result = result + doublet.amplitude * change * of_step(t)
     return result
 
 

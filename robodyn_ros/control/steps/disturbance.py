@@ -17,8 +17,9 @@ and decays if (Hurwitz)
 
     K (kp - d kd) < d kp,    d = (G kd + v) / (M + A).
 
-d is computed for twice the rotor that the joint is built for, see `gain_design.likely_rotors`, and
-for the least friction of such joints; K is that of the slowest joint, as joints are coupled.
+d is computed for three times the rotor that the joint is built for, see `likely_rotors`, without
+friction; K is that of the slowest joint, as joints are coupled. Where the loop was measured E is
+0: the rotors are known.
 
 Against dry friction integration makes a joint at rest stick, slip to the other side of its
 reference, and so on. At rest the compensation is therefore constant while the error is within a
@@ -46,7 +47,7 @@ _WAIT = 0.5  # s without late torques before anything is learned
 _FORGOTTEN = 0.2  # s, time constant with which what was learned decays
 _BANDWIDTH = 0.25  # of kd: stable without rotors for any damping ratio
 _FASTEST = 30.0  # rad/s
-_FRICTION = 3.0  # 1/s, decay of the velocity of a geared joint by friction alone
+_ROTOR = 3.0  # times the likely rotor
 
 
 @block
@@ -150,7 +151,7 @@ def bandwidth(gains, scale):
     result = _FASTEST
     for on, kp, kd, M, E, f in zip(gains.disturbance_observer, gains.kp, gains.kd, gains.inertia,
                                    gains.feedback_inertia, scale):
-        decay = 0.5 * kd * (M + f * E) / positive(M + E) + _FRICTION
+        decay = kd * (M + f * E) / positive(_ROTOR * (M + E))
         bound = minimum(_BANDWIDTH * kd, decay * kp / positive(kp - decay * kd))
         result = when(flag(on), minimum(result, bound), result)
     return result

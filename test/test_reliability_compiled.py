@@ -118,7 +118,7 @@ def test_steps_are_those_of_the_readable_code(study, name):
             torque = made[:nv] / study.model.effort_limit
             np.testing.assert_allclose(torque, each.record[:nv] / study.model.effort_limit,
                                        rtol=0.0, atol=1e-9)
-            state = slice(nv + 3, 3 * nv + 3)
+            state = slice(nv + 4, 3 * nv + 4)
             np.testing.assert_allclose(made[state], each.record[state], rtol=0.0, atol=1e-9)
             compared += 1
         records.append(each.record)

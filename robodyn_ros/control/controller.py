@@ -300,6 +300,10 @@ class ArmController:
     check_change = _of('_changes', SettingChanges.check)
     apply = _of('_changes', SettingChanges.apply)
 
+    def continue_as(self, design: Design, loop: LoopMeasurement) -> None:
+        """Go on with the design and the measurement of an arm whose blocks are in the host."""
+        self._arm.design, self.loop = design, loop
+
     def update_loop(self, wait: bool = False) -> bool:
         """Continue the measurement of the loop; return True when its result comes into use."""
         over = self.loop.update(wait)

@@ -342,10 +342,10 @@ def two_masses(doublet: Doublet, scale: float) -> tuple[Response, float] | None:
         a, b = rigid @ doublet.speeds, ringing @ doublet.speeds
         with np.errstate(divide='ignore', invalid='ignore'):
             A, B = np.array([bb * a - ab * b, aa * b - ab * a]) / (aa * bb - ab * ab)
-        left = np.where((A > 0.0) & (B > 0.0), total - A * a - B * b, math.inf)
-        k = int(np.argmin(left))
-        if left[k] < best[0]:
-            best = (float(left[k]), float(delay), float(frequencies[k, 0]), float(A[k]),
+        rest = np.where((A > 0.0) & (B > 0.0), total - A * a - B * b, math.inf)
+        k = int(np.argmin(rest))
+        if rest[k] < best[0]:
+            best = (float(rest[k]), float(delay), float(frequencies[k, 0]), float(A[k]),
                     float(B[k]))
     if len(best) == 1 or best[0] > (1.0 - _EXPLAINED) * total:
         return None

@@ -148,7 +148,7 @@ class RolloutCycle:
         place = function.place('state')
         return StatefulFunction(
             call, state, torque, len(memory), len(program), (place + 1, place + 2, place + 4),
-            (self._fields['acceptance.kind'].start,))
+            tuple(self._fields[name].start for name in ('acceptance.kind', 'motion.fault.code')))
 
     def use_path(self, rows: NDArray | Sequence) -> None:
         """Use a table of trajectories in the function."""
@@ -173,6 +173,10 @@ class RolloutCycle:
     def sends(self, observed):
         """Return the flag that the torque of a state, or of a state that is missing, is sent."""
         return no(equal(observed[0], REQUESTS))
+
+    def faulted(self, observed):
+        """Return the code of the fault that is latched, 0 for none."""
+        return observed[1]
 
     def on_floats(self, rows: NDArray | Sequence, argument: list, memory: list, program: list
                   ) -> tuple[list, list]:
@@ -257,9 +261,8 @@ class RolloutCycle:
         """Request to come to rest."""
         self.edit(program, lambda p: request(p, modes.TO_REST))
 
-    def change(self, program: NDArray, settings: Settings) -> None:
-        """Request other settings: law, gains, limits."""
-        before = self._control.design
+    def change(self, program: NDArray, settings: Settings, before: Design) -> None:
+        """Request other settings than those of the present design: law, gains, limits."""
         design = Design.make(self._control.dynamics, settings, before)
 
         def change(p: SimpleNamespace) -> None:

@@ -27,6 +27,7 @@ from robodyn_ros.model import RobotModel
 from robodyn_ros.model.robot import Robot
 from robodyn_ros.reliability.cases import Case, CASES
 from robodyn_ros.reliability.network import Network
+from robodyn_ros.reliability.plants import DrawnPlant
 from robodyn_ros.reliability.soak import notes, soak
 from robodyn_ros.reliability.tables import as_json, markdown, row, summary
 from robodyn_ros.simulation.motion import Motion, plan_motion
@@ -63,6 +64,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='run without faults in all modes (default 20 minutes)')
     add('--compiled', action='store_true', help='run controller and arm in one compiled loop, '
         'without processes: thousands of runs a minute, with random arms and motions')
+    add('--plants', action='store_true', help='arms that no model describes: states that are up '
+        'to 40 ms late without a trace in their stamps, elastic joints, encoders on either side, '
+        'rotors; their loops are measured before the motion')
     add('--runs', type=whole_number, metavar='N',
         help='number of compiled runs (default 64 of each fault)')
     add('--minutes', type=between(0.0, 1e5), metavar='N',
@@ -109,7 +113,7 @@ def run(options: argparse.Namespace) -> int:
     seeds = range(options.seed, options.seed + options.seeds)
     with _folder(options.logs) as logs:
         campaign = Campaign(robot, model, motion, logs, steps,
-                            lambda: save(cases, campaign, options))
+                            lambda: save(cases, campaign, options), options.plants)
         try:
             campaign.run([case for case in cases if not case.network], seeds)
             campaign.run_in_new_process([case for case in cases if case.network], seeds)
@@ -151,6 +155,8 @@ class Campaign:
         Display of the progress.
     save : callable
         Called after each run.
+    plants : bool
+        Whether each seed has a plant of its own, see `plants`, and new processes.
 
     Attributes
     ----------
@@ -162,7 +168,8 @@ class Campaign:
     """
 
     def __init__(self, robot: Robot, model: RobotModel, motion: Motion, logs: Path,
-                 steps: Steps, save: Callable[[], None]):
+                 steps: Steps, save: Callable[[], None], plants: bool = False):
+        self._plants = plants
         self._arm = (robot, model, motion, logs)
         self._steps, self._nv, self._save = steps, model.nv, save
         self.outcomes: list[Outcome] = []
@@ -173,10 +180,11 @@ class Campaign:
         todo = [(case, seed) for seed in seeds for case in cases]
         while todo:
             with ExitStack() as stack:
-                runner = self._begin(stack, cases)
+                begun = todo[0][1]
+                runner = self._begin(stack, cases, begun)
                 if runner is None:
                     return
-                while todo:
+                while todo and (todo[0][1] == begun or not self._plants):
                     outcome = self._one(runner, *todo.pop(0))
                     self.outcomes.append(outcome)
                     self._save()
@@ -190,12 +198,12 @@ class Campaign:
             with ProcessPoolExecutor(1, mp_context=get_context('spawn')) as pool:
                 outcomes, skipped = pool.submit(
                     _run_campaign, robot, motion, logs, [case.name for case in cases],
-                    seeds).result()
+                    seeds, self._plants).result()
             self.outcomes += outcomes
             self.skipped.update(skipped)
             self._save()
 
-    def _begin(self, stack: ExitStack, cases: Sequence[Case]) -> Runner | None:
+    def _begin(self, stack: ExitStack, cases: Sequence[Case], seed: int) -> Runner | None:
         """Return a runner with an armed guard; None if two hosts cannot be made."""
         from robodyn_ros.reliability.run import Runner
         from robodyn_ros.reliability.testbed import Testbed
@@ -207,7 +215,9 @@ class Campaign:
                 step.result = f'skipped: {error}'
                 self.skipped.update({case.name: str(error) for case in cases})
                 return None
-            testbed = stack.enter_context(Testbed(*self._arm, network=hosts))
+            testbed = stack.enter_context(Testbed(
+                *self._arm, network=hosts,
+                plant=DrawnPlant.of(self._arm[1], seed) if self._plants else None))
             testbed.start()
             where = 'two hosts' if network else f'ROS_DOMAIN_ID={testbed.domain}'
             step.result = f'on {where}; {testbed.loop}'
@@ -243,9 +253,9 @@ def run_soak(robot: Robot, model: RobotModel, motion: Motion, logs: Path,
 
 
 def _run_campaign(robot: Robot, motion: Motion, logs: Path, names: Sequence[str],
-                  seeds: Sequence[int]) -> tuple[list[Outcome], dict[str, str]]:
+                  seeds: Sequence[int], plants: bool) -> tuple[list[Outcome], dict[str, str]]:
     """Run cases by name; return the outcomes, and the skipped faults with the reasons."""
-    campaign = Campaign(robot, robot.load(), motion, logs, Steps(), lambda: None)
+    campaign = Campaign(robot, robot.load(), motion, logs, Steps(), lambda: None, plants)
     campaign.run(chosen(names), seeds)
     return campaign.outcomes, campaign.skipped
 

@@ -22,6 +22,7 @@ from robodyn_ros.nodes.simulator import node as simulator
 from robodyn_ros.reliability.conditions import COLLISION, RATE, ROTOR_ACCELERATION, TRACKING_ERROR
 from robodyn_ros.reliability.judge import STILL
 from robodyn_ros.reliability.network import Network
+from robodyn_ros.reliability.plants import DrawnPlant, MEASURED
 from robodyn_ros.simulation.motion import Motion, STIFFNESS
 
 PRIORITY = 20    # real-time priority of the nodes, where permitted
@@ -52,6 +53,8 @@ class Testbed(Session):
         Network on which the controller has a host of its own.
     settings : mapping, optional
         Parameters of the controller.
+    plant : DrawnPlant, optional
+        Plant that the controller does not know: it measures its loops before the first run.
 
     """
 
@@ -59,9 +62,11 @@ class Testbed(Session):
 
     def __init__(self, robot, model, motion: Motion, logs: Path,
                  network: Network | None = None,
-                 settings: Mapping[str, object] | None = None):
+                 settings: Mapping[str, object] | None = None,
+                 plant: DrawnPlant | None = None):
         super().__init__(robot, model, motion.start, RATE, logs)
         self.motion, self.network, self._settings = motion, network, dict(settings or {})
+        self._plant = plant
         self.nodes: dict[str, Child] = {}
         self.urdf = Path(robot.urdf).read_text(encoding='utf-8')
         self._log_starts: list[tuple[Child, int]] = []
@@ -76,6 +81,8 @@ class Testbed(Session):
         for name in NODES:
             self.start_node(name)
         self.wait_until_armed()
+        if self._plant is not None:
+            self.wait(MEASURED)
 
     def __exit__(self, *error) -> None:
         for child in self.nodes.values():
@@ -88,17 +95,19 @@ class Testbed(Session):
         """Start a node; it replaces one that has ended."""
         self._number = next(_NUMBERS)
         parameters = {**self._robot.parameters(), 'realtime.priority': PRIORITY}
-        if name != 'guard':
+        if name != 'guard' and self._plant is None:
             parameters['armature'] = (
                 self.model.effort_limit / ROTOR_ACCELERATION).tolist()
         if name == 'simulator':
+            parameters |= self._plant.parameters() if self._plant else {}
             parameters |= {'step': 1.0 / RATE, 'initial_positions': [
                 f'{joint}:{q!r}' for joint, q in zip(self.model.joint_names,
                                                      self._start.tolist())]}
         else:  # as on a real arm, whose driver publishes robot_description
             del parameters['urdf_file']
         if name == 'controller':
-            parameters |= {'natural_frequency': [STIFFNESS], 'guard.expected': True,
+            parameters |= {} if self._plant else {'natural_frequency': [STIFFNESS]}
+            parameters |= {'guard.expected': True,
                            'constraints.trajectory': [TRACKING_ERROR], 'collision.threshold':
                            (COLLISION * self.model.effort_limit).tolist(), **self._settings}
         with self._host(name):
@@ -221,6 +230,8 @@ class Testbed(Session):
                 how = 'restart'
         if self.wait_until_armed() and how == 'itself':
             how = 'reset'
+        if how == 'restart' and self._plant is not None:
+            self.wait(MEASURED)
         for _ in range(4):
             answer = self._return()
             if not answer:

@@ -85,8 +85,8 @@ class Plant:
         self._state = np.ones(state_size(self.nv))
         self._rows = State(*self._state[:-1].reshape(-1, self.nv))
         rows: Any = self._rows
-        self.q, self.qd, self.qdd, self.applied, self.friction, self.stop = rows[:6]
-        self.gap, self.gap_rate = self._rows.gap, self._rows.gap_rate
+        (self.q, self.qd, self.qdd, self.applied, self.gap, self.gap_rate, self.friction,
+         self.stop, _) = rows
         self.options: dict[str, str | bool] = {}
         self.external = np.zeros(self.nv)
         self._pushes: dict[str, NDArray] = {}

@@ -92,7 +92,7 @@ def draw(plant: Plant, spread: Spread, seed: int, number: int) -> Sample:
                   spread.start * rng.standard_normal(plant.nv), rng)
 
 
-def joint_constants(plant: Plant, friction: NDArray, **factors: NDArray) -> NDArray:
+def joint_constants(plant: Plant, friction: NDArray) -> NDArray:
     """
     Return the constants of a plant whose joints differ, see `step.Constants`.
 
@@ -102,15 +102,12 @@ def joint_constants(plant: Plant, friction: NDArray, **factors: NDArray) -> NDAr
         Nominal arm.
     friction : (nv,) array
         Factors of the friction.
-    **factors : (nv,) array
-        Factors of other rows, such as `armature`.
 
     """
     rows = plant.constants[:-1].reshape(-1, plant.nv).copy()
     for k, name in enumerate(Constants._fields):
         if name in ('damping', 'friction', 'stiction', 'bristle_stiffness'):
             rows[k] *= friction
-        rows[k] *= factors.get(name, 1.0)
     return np.append(rows, plant.constants[-1])
 
 

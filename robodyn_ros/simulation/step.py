@@ -31,11 +31,11 @@ class State(NamedTuple):
     velocity: list
     acceleration: list
     applied: list
+    gap: list
+    gap_rate: list
     friction: list
     stop: list
     bristle: list
-    gap: list
-    gap_rate: list
 
 
 class Constants(NamedTuple):
@@ -103,7 +103,7 @@ def plant_step(tree, runtime, state, torque, external, constants, integrator='mi
     step = JointContacts(M, [force[i] - bias[i] for i in joints], s, c, dt, friction, stops)
     contacts, qdd, v = step.resolve()
     gap, gap_rate = gears.gap_after(qdd) if gears else ([0.0] * n, [0.0] * n)
-    after = State(position(qdd), v, qdd, applied, *step.torques(contacts, v), gap, gap_rate)
+    after = State(position(qdd), v, qdd, applied, gap, gap_rate, *step.torques(contacts, v))
     return _if_good(state[-1], state, after, torque)
 
 

@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
         return run_replay(options, steps)
     robot, count = robot_of(options), options.runs or RUNS
     with steps('load the robot, plan motions, compile') as step:
-        study = prepare(robot)
+        study = prepare(robot, options.plants)
         step.result = f'{study.model.name}, {len(study.motions)} motions'
     if options.worst:
         return run_search(options, study, cases, steps)
@@ -78,11 +78,12 @@ def run(options: argparse.Namespace) -> int:
     for line in ('', *lines(summed)):
         steps.write_line(line)
     if options.output:
-        settings = {'robot': study.model.name, 'first_seed': options.seed, 'runs': done,
-                    'steps': made, 'seconds': round(passed, 1) or None}
+        settings = {'robot': study.model.name, 'plants': study.drawn,
+                    'first_seed': options.seed, 'runs': done, 'steps': made,
+                    'seconds': round(passed, 1) or None}
         options.output.write_text(as_json(summed, settings), encoding='utf-8')
     if options.markdown:
-        options.markdown.write_text(markdown(summed), encoding='utf-8')
+        options.markdown.write_text(markdown(summed, study.drawn), encoding='utf-8')
     if options.histograms and done:
         try:
             draw_histograms(options.histograms, summed)
@@ -100,14 +101,14 @@ def run_parts(options: argparse.Namespace, robot: Robot, study: Study, parts: li
     read from the file of `--resume`.
     """
     file = options.resume and ProgressFile(options.resume, {
-        'robot': study.model.name, 'code': code_of(study)})
+        'robot': study.model.name, 'plants': study.drawn, 'code': code_of(study)})
     known = [file.parts.get((part[0], len(part))) for part in parts] if file else []
     found, begun = [each for each in known if each is not None], time.monotonic()
     again = bool(found)
     missing = [part for k, part in enumerate(parts) if not known or known[k] is None]
     try:
         for part, each in zip(missing, results(robot, missing, options.workers,
-                                               options.scheduler)):
+                                               options.scheduler, study.drawn)):
             found.append(each)
             if file:
                 file.add(part, *each)
@@ -146,7 +147,7 @@ def run_replay(options: argparse.Namespace, steps: Steps) -> int:
     """Run one seed again, on floats and through the nodes; return 0 if all torques agree."""
     from robodyn_ros.reliability.compiled.replay import draw_replay, replay
     robot = robot_of(options)
-    study = prepare(robot)
+    study = prepare(robot, options.plants)
     run = scenario(study, options.replay)
     result, = simulate_group(study, [run])
     steps.write_line(f'seed {run.seed}: {run.case.name}, {run.draw}')

@@ -15,8 +15,8 @@ from robodyn_ros.exceptions import StateError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.robot import Robot
 from robodyn_ros.nodes.simulator import node as simulator
+from robodyn_ros.reliability.compiled.plans import HOLD, plan_of
 from robodyn_ros.reliability.compiled.replay import length_of, steps_of
-from robodyn_ros.reliability.compiled.runs import HOLD, plan_of
 from robodyn_ros.reliability.compiled.scenario import Scenario, SEEDS
 from robodyn_ros.reliability.compiled.study import ACTIVATION, Study
 from robodyn_ros.reliability.conditions import COLLISION, RATE, ROTOR_ACCELERATION, TRACKING_ERROR
@@ -52,6 +52,8 @@ class Comparison(NamedTuple):
 def obstacle(run: Scenario) -> str:
     """Return why a run cannot go through the nodes in lockstep; '' if it can."""
     inject = run.case.inject
+    if run.plant is not None:
+        return 'the loop is measured in real time'
     if isinstance(inject, Faulty):
         if inject.kind in _OTHER_TIME or inject.timeout:
             return 'in lockstep commands and stamps of states must arrive as they are'
@@ -138,7 +140,7 @@ class LockstepSession(Session):
             'step': study.plant.step_size, 'faults': faults or [''],
             'initial_positions': [f'{name}:{q!r}' for name, q in zip(
                 model.joint_names, run.motion.start.tolist())],
-            'armature': (run.armature * study.plant.joints.armature).tolist(),
+            'armature': run.armature.tolist(),
             'sensors.position_noise': [float(run.noise[0])],
             'sensors.velocity_noise': [float(run.noise[1])],
             'sensors.resolution': [float(run.resolution)], 'seed': run.seed % SEEDS}

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from robodyn_ros.control.terms import Term
 from robodyn_ros.picture import colour, picture
-from robodyn_ros.reliability.compiled.runs import (
-    advance_requests, begun, noise_of, Plan, plan_of, tables)
+from robodyn_ros.reliability.compiled.plans import noise_of, Plan, plan_of, tables
+from robodyn_ros.reliability.compiled.runs import advance_requests, begun
 from robodyn_ros.reliability.compiled.scenario import Scenario
 from robodyn_ros.reliability.compiled.study import Study
 from robodyn_ros.simulation.fault_loop import CHUNK, Record, Runs
@@ -51,13 +51,13 @@ def steps_of(study: Study, plan: Plan, count: int, lockstep: bool = False) -> It
     """Yield the first `count` steps of a run in machine code, one by one."""
     loop = study.loop
     runs, rows = begun(study, [plan], lockstep)
-    for chunk in range(-(-count // CHUNK)):
+    for chunk in range(len(runs.records), -(-count // CHUNK)):
         advance_requests(study, [plan], np.zeros(1, dtype=int), chunk, runs, rows)
         noise = np.broadcast_to(noise_of(study, [plan]), (1, CHUNK, 2 * study.plant.nv))
         for k in range(min(CHUNK, count - chunk * CHUNK)):
             before = runs._replace(programs=runs.programs.copy())
             given = tables(study, rows)
-            runs = loop.single_step(runs, noise[:, k:k + 1], given, chunk, k)
+            runs = loop.single_step(runs, noise[:, k:k + 1], given, chunk * CHUNK + k)
             yield Step(chunk * CHUNK + k + 1, before, noise[0, k], given[-1],
                        runs.memories[0].copy(), runs.state[0, :loop.recorded].copy())
 

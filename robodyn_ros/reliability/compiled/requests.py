@@ -86,9 +86,10 @@ def requests_of(study: Study, run: Scenario, begin: int, end: int) -> list[Reque
     changes = {
         'goal': lambda program, memory, rows: followed(
             study, program, memory, rows, lambda start: _path(start, *_new_goal(study, run))),
-        'law': lambda program, memory, rows: controller.change(program, _other_law(study, run)),
+        'law': lambda program, memory, rows: controller.change(
+            program, _other_law(study, run), study.design_of(run.number)),
         'gains': lambda program, memory, rows: controller.change(
-            program, _other_gains(study, run)),
+            program, _other_gains(study, run), study.design_of(run.number)),
         'stop': lambda program, memory, rows: controller.stop(program)}
     return [Request(begin, changes[inject.kind])] if inject.kind in changes else []
 

@@ -14,6 +14,7 @@ from scipy.stats import beta
 
 from robodyn_ros.picture import colour, picture
 from robodyn_ros.reliability.cases import Case
+from robodyn_ros.reliability.compiled.measured import CALM
 from robodyn_ros.reliability.compiled.runs import Result
 from robodyn_ros.text import number, table
 
@@ -137,6 +138,7 @@ def values(results: Sequence[Result], name: str) -> np.ndarray:
     return np.nan_to_num([getattr(each.figures, name) for each in results], nan=math.inf)
 
 
+_CALM_HEADS = ('fault', 'runs', 'failed', 'before', 'after', 'end', 'faults', '% step', '% speed')
 _HEADS = ('fault', 'runs', 'failed', '>150 %', 'fell', '>rate', '% torque', '% step', '% speed',
           'beyond', 'drift')
 
@@ -172,9 +174,17 @@ def verdict(found: Sequence[Summary]) -> str:
             f'{number(100.0 * low)} to {number(100.0 * high)} % fail')
 
 
-def markdown(found: Sequence[Summary]) -> str:
-    """Return the table of docs/reliability.md."""
-    rows = [_HEADS, ['---'] * len(_HEADS), *map(_cells, found)]
+def _calm_cells(each: Summary) -> list[str]:
+    runs, worst = each.failed.runs, each.worst
+    return [each.name, str(runs), each.failed.text(), *(
+        Rate(each.criteria[text], runs).text() for text in CALM), str(each.faults),
+        number(100.0 * worst['step']), number(100.0 * worst['speed'])]
+
+
+def markdown(found: Sequence[Summary], drawn: bool = False) -> str:
+    """Return a table of docs/reliability.md; drawn: that of drawn plants."""
+    heads, cells = (_CALM_HEADS, _calm_cells) if drawn else (_HEADS, _cells)
+    rows = [heads, ['---'] * len(heads), *map(cells, found)]
     return '\n'.join([*(f'| {" | ".join(row)} |' for row in rows), '', f'{verdict(found)}.', ''])
 
 

@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.reliability.cases import CYCLE_TEXTS
-from robodyn_ros.reliability.compiled.requests import (
-    chunks_of, followed, goal_of, Request, requests_of)
+from robodyn_ros.reliability.compiled.measured import criteria as calm_criteria, measured
+from robodyn_ros.reliability.compiled.plans import (
+    activated, HOLD, noise_of, Plan, plan_of, tables)
+from robodyn_ros.reliability.compiled.requests import followed, goal_of
 from robodyn_ros.reliability.compiled.scenario import Scenario, scenario
 from robodyn_ros.reliability.compiled.study import GROUP, LONGEST, Study
 from robodyn_ros.reliability.judge import (
@@ -21,8 +23,6 @@ from robodyn_ros.safety import USUAL_RATE
 from robodyn_ros.simulation.fault_loop import CHUNK, fault_numbers, Record, Runs
 from robodyn_ros.text import Criterion
 
-EPOCH = 1000.0    # s, of the first state; 0 would be no stamp
-HOLD = 1          # chunks before the motion
 _BEFORE = 0.5     # s recorded before the fault, as in the campaign of processes
 _WATCH = 0.6      # s at rest after which a run ends
 _IDLE = 0.25      # part of the rows that are over, above which they are removed
@@ -55,59 +55,6 @@ class Result:
     failed: tuple[str, ...]
     fault: str
     steps: int
-
-
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """
-    Times of a run.
-
-    Attributes
-    ----------
-    scenario : Scenario
-    numbers : array
-        Numbers of the fault, with its times.
-    begin, lasts : float
-        Begin of the fault, and its length, s.
-    over : float
-        Time at which fault and motion are over, s.
-    requests : list of Request
-    noisy : bool
-        Whether any measured value has noise.
-
-    """
-
-    scenario: Scenario
-    numbers: NDArray
-    begin: float
-    lasts: float
-    over: float
-    requests: list[Request]
-    noisy: bool
-
-
-def plan_of(study: Study, run: Scenario) -> Plan:
-    """Return the times of a run, on the grid of its steps; of requests, on that of chunks."""
-    dt, nv = study.plant.step_size, study.plant.nv
-    chunk, lead = CHUNK * dt, (HOLD * CHUNK + 1) * dt
-    first, last = (HOLD + chunks_of(study, each) for each in (
-        run.draw.moment, run.draw.moment + run.draw.duration))
-    last = max(last, first + 1)
-    requests = requests_of(study, run, first, last)
-    begin, end = lead + run.draw.moment, lead + run.draw.moment + run.draw.duration
-    if requests:
-        begin = first * chunk + dt
-        end = begin if len(requests) == 1 else last * chunk + dt
-    # half a step early, so that it does not depend on rounding in which step it begins
-    times = {'start': (round(begin / dt) - 0.5) * dt, 'end': (round(end / dt) - 0.5) * dt}
-    usual = dict(zip(('usual_position_noise', 'usual_velocity_noise'), run.noise))
-    numbers = fault_numbers.numbers(nv, {
-        **run.numbers, **times, **usual, 'usual_resolution': run.resolution,
-        'usual_delays': 1.0, 'row': run.row})
-    moves = lead + float(run.motion.times[-1])
-    noisy = any(numbers[fault_numbers.place(nv, name)][0] for name in (
-        'position_noise', 'velocity_noise', 'usual_position_noise', 'usual_velocity_noise'))
-    return Plan(run, numbers, begin, end - begin, max(end, moves), requests, noisy)
 
 
 def simulate(study: Study, seeds: Iterable[int]) -> list[Result]:
@@ -152,12 +99,13 @@ def recorded(study: Study, group: Sequence[Scenario], lockstep: bool = False):
     # states are delayed until their faults are over, and then rows may be removed
     over = max(plan.numbers[fault_numbers.place(study.plant.nv, 'end')][0] for plan in plans)
     still, done = np.zeros(len(plans)), np.zeros(len(plans), dtype=bool)
-    for chunk in range(math.ceil(LONGEST / (CHUNK * dt))):
+    for chunk in range(len(runs.records), math.ceil(LONGEST / (CHUNK * dt))):
         advance_requests(study, plans, numbers, chunk, runs, rows)
         noise = noise_of(study, [plans[k] for k in numbers])
         runs = loop.run(runs, noise, tables(study, rows))
         now = (chunk + 1) * CHUNK * dt
-        speed = np.abs(loop.velocities(runs)).max(axis=(1, 2))
+        # beside the joints, the rotors of elastic ones
+        speed = np.abs(loop.velocities(runs)[:1 + study.drawn]).max(axis=(0, 2, 3))
         still = np.where(speed < STILL, still + CHUNK * dt, 0.0)
         passed = now - np.array([plans[k].over for k in numbers])
         good = loop.good(runs)
@@ -176,27 +124,17 @@ def recorded(study: Study, group: Sequence[Scenario], lockstep: bool = False):
 
 
 def begun(study: Study, plans: Sequence[Plan], lockstep: bool) -> tuple[Runs, list[NDArray]]:
-    """Return the runs after the begin of control, and the table of their trajectories."""
-    controller, loop = study.controller, study.loop
-    q, joints, inertias = (
-        np.array([each(plan.scenario) for plan in plans]) for each in (
-            lambda run: run.motion.start, lambda run: run.joints, lambda run: run.inertias))
-    runs = loop.start(q, joints, inertias, np.array([plan.numbers for plan in plans]), lockstep,
-                      0.0 if lockstep else EPOCH)
-    rows: list[NDArray] = []
-    taken = controller.taken_over()
-    if lockstep:
-        controller.in_lockstep(taken)
-        for program in runs.programs:
-            controller.in_lockstep(program)
-    return loop.begin(runs, noise_of(study, plans, 1), tables(study, rows), taken), rows
+    """
+    Return the runs after the begin of control, and the table of their trajectories.
 
-
-def tables(study: Study, rows: list[NDArray]) -> list:
-    """Return the contents of the tables of the loop."""
-    if len(rows) > 1:
-        rows[:] = [np.concatenate(rows)]
-    return [study.host_delays, rows[0] if rows else ()]
+    Where plants are drawn their loops are measured; the first chunk is then the last one of that.
+    """
+    if study.drawn:
+        return study.loop.resume(
+            measured(study, tuple(plan.scenario.number for plan in plans)),
+            np.array([plan.scenario.joints for plan in plans]),
+            np.array([plan.numbers for plan in plans])), []
+    return activated(study, plans, lockstep)
 
 
 def advance_requests(study: Study, plans: Sequence[Plan], numbers: NDArray, chunk: int, runs: Runs,
@@ -212,17 +150,6 @@ def advance_requests(study: Study, plans: Sequence[Plan], numbers: NDArray, chun
                 request.make(programs[row], memories[row], rows)
 
 
-def noise_of(study: Study, plans: Sequence[Plan], steps: int = CHUNK) -> NDArray:
-    """Return the noise of the next steps."""
-    nv = study.plant.nv
-    noise = np.zeros((len(plans), steps, 2 * nv))
-    for rows, plan in zip(noise, plans):
-        if plan.noisy:
-            for part, random in zip((rows[:, :nv], rows[:, nv:]), plan.scenario.random):
-                part[:] = random.standard_normal((steps, nv))
-    return noise
-
-
 def recording_of(study: Study, plan: Plan, record: Record, fault: str) -> Recording:
     """Return what the judge takes: as of a run of processes."""
     dt = study.plant.step_size
@@ -235,7 +162,8 @@ def recording_of(study: Study, plan: Plan, record: Record, fault: str) -> Record
                if pattern in CYCLE_TEXTS and plan.lasts >= length
                and not re.search(pattern, logged)]
     return Recording(plan.lasts, sent[chosen], record.torque[chosen], moved[after],
-                     record.q[after], record.qd[after], tuple(missing),
+                     record.q[after], (record.fastest if study.drawn else record.qd)[after],
+                     tuple(missing),
                      'reset' if fault else 'itself')
 
 
@@ -254,6 +182,8 @@ def judged(study: Study, plan: Plan, record: Record, memory: NDArray, good: bool
     # the begin of a fault is drawn among fast moments, and that of a request is near one
     criteria = [each for each in judge(recording, figures, run.case.requirements)
                 if each.text != FAST_AT_FAULT]
+    if study.drawn:  # an arm that nobody knows is calm, and not good
+        criteria = calm_criteria(study, plan, record)
     if not good:
         criteria.append(Criterion('the simulation does not diverge', 'it does', False))
     return Result(run.seed, run.case.name, figures,

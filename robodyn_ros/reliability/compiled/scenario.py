@@ -12,13 +12,17 @@ from numpy.typing import ArrayLike, NDArray
 from robodyn_ros.reliability.cases import Case, CASES, IN_LOOP
 from robodyn_ros.reliability.compiled.effects import has_effect, numbers_of
 from robodyn_ros.reliability.injections import Draw, InLoop, MOMENTS
+from robodyn_ros.reliability.plants import DrawnPlant, SPRING_DAMPING
 from robodyn_ros.simulation import Spread
+from robodyn_ros.simulation.joints import JointPhysics
 from robodyn_ros.simulation.motion import Motion
-from robodyn_ros.simulation.spread import draw, joint_constants, Sample
+from robodyn_ros.simulation.spread import draw, Sample
 
 # faults that live in states, commands, loads or time; a seed stands for the fault in its row
 COMPILED = (*(case for case in CASES if has_effect(case)), *IN_LOOP)
 SPREAD = Spread(mass=0.03, com=0.002, friction=0.2)
+GROUP = 64            # runs that are simulated together
+AGAIN = 4             # runs of a fault for each plant that is drawn, and measured once
 SEEDS = 1_000_001     # of the simulator
 ARMATURE = 0.15      # largest relative error of the armatures
 BACKLASH = 3e-4      # rad, of worn gears at most
@@ -52,7 +56,11 @@ class Scenario:
     row : int
         First row in the table of recorded delays of the host.
     friction, armature : (nv,) array
-        Factors of friction and armature, which `joints` include.
+        Factors of the friction, and inertia of the rotors, which `joints` include.
+    plant : DrawnPlant or None
+        Plant that is drawn, if it is not that of the model.
+    number : int
+        Number of the arm: the seed, or that of the plant.
 
     """
 
@@ -69,6 +77,8 @@ class Scenario:
     row: int
     friction: NDArray
     armature: NDArray
+    plant: DrawnPlant | None
+    number: int
 
     @cached_property
     def random(self) -> list[np.random.Generator]:
@@ -80,6 +90,12 @@ class Scenario:
 def case_of(seed: int) -> Case:
     """Return the fault of a seed."""
     return COMPILED[seed % len(COMPILED)]
+
+
+def plant_of(seed: int) -> int:
+    """Return the number of the plant of a seed: the same for some groups of runs in turn."""
+    group, place = divmod(seed // len(COMPILED), GROUP)
+    return group // AGAIN * GROUP + place
 
 
 def seeds_of(cases: Sequence[Case], first: int, count: int) -> list[int]:
@@ -110,33 +126,42 @@ def scenario(study, seed: int, case: Case | None = None, **changes) -> Scenario:
 
     """
     plant, case = study.plant, case_of(seed) if case is None else case
+    arm = plant_of(seed) if study.drawn else seed
     given = Draw.of(case.name, seed, plant.nv, case.duration, case.amount)
-    sample = draw(plant, SPREAD, seed, 0)
+    sample = draw(plant, SPREAD, arm, int(study.drawn))
     random = sample.noise
     number, other = map(int, random.integers(len(study.motions), size=2))
+    if study.drawn:  # of those from where the loop was measured, another one
+        same = [k for k, each in enumerate(study.motions)
+                if np.array_equal(each.start, study.motions[number].start)]
+        number = same[seed // len(COMPILED) // GROUP % AGAIN % len(same)]
     # the same share of the choice as in the draw
     begins, share = study.begins[number], (given.moment - MOMENTS[0]) / (MOMENTS[1] - MOMENTS[0])
     moment = float(begins[min(int(share * len(begins)), len(begins) - 1)])
     given = replace(given, **{'moment': moment, **changes})
     noisy, coarse = random.random(2)
-    armature = 1.0 + ARMATURE * random.uniform(-1.0, 1.0, plant.nv)
-    backlash = random.random(plant.nv) * (case.inject == InLoop('backlash'))
+    drawn = DrawnPlant.of(plant.model, arm) if study.drawn else None
+    rotors = (1.0 + ARMATURE * random.uniform(-1.0, 1.0, plant.nv)) * plant.joints.armature
+    armature = rotors if drawn is None else drawn.armature
+    backlash = BACKLASH * random.random(plant.nv) * (case.inject == InLoop('backlash'))
     row = int(random.integers(study.delays))
     numbers = numbers_of(case, given, plant.model, plant.step_size, random)
-    joints = _joints(study, sample, armature, backlash)
+    joints = _joints(study, sample, armature, backlash,
+                     np.zeros(plant.nv) if drawn is None else drawn.stiffness)
     return Scenario(seed, case, given, numbers, study.motions[number], study.motions[other],
                     joints, sample.parameters.ravel(),
                     np.array(NOISE) * random.random() * (noisy < 0.5),
-                    RESOLUTION * random.random() * (coarse < 0.5), row, sample.friction, armature)
+                    RESOLUTION * random.random() * (coarse < 0.5), row, sample.friction, armature,
+                    drawn, arm)
 
 
-def _joints(study, sample: Sample, armature: NDArray, backlash: NDArray) -> NDArray:
-    """Return the constants of an arm, damped as `Plant` does it for these inertias."""
-    plant = study.plant
-    rotors = plant.joints.armature
-    inertia = study.inertia_at_joints @ sample.parameters.ravel() + armature * rotors
-    part = inertia / plant.joints.inertia
-    return joint_constants(
-        plant, sample.friction, armature=armature, backlash=backlash,
-        bristle_damping=np.sqrt(sample.friction * part), gear_damping=np.sqrt(part),
-        stop_damping=np.sqrt(part))
+def _joints(study, sample: Sample, armature: NDArray, backlash: NDArray, stiffness: NDArray
+            ) -> NDArray:
+    """Return the constants of an arm, as those of a `Plant` with these inertias."""
+    plant, model = study.plant, study.plant.model
+    return JointPhysics.from_model(
+        model, study.inertia_at_joints @ sample.parameters.ravel(), armature=armature,
+        friction=sample.friction * model.friction, damping=sample.friction * model.damping,
+        # a joint is either elastic or has backlash, and then a rotor
+        backlash=np.where((stiffness > 0.0) | (armature == 0.0), 0.0, backlash),
+        stiffness=stiffness, spring_damping=SPRING_DAMPING).constants(plant.step_size)

@@ -11,9 +11,9 @@ from robodyn_ros.reliability.compiled.study import GROUP, prepare
 from robodyn_ros.simulation.distribution import distributed
 
 
-def simulate_part(robot: Robot, seeds: Sequence[int]) -> tuple[Summary, int]:
+def simulate_part(arm: tuple[Robot, bool], seeds: Sequence[int]) -> tuple[Summary, int]:
     """Return the summary of some seeds of a fault, and their number of steps, in any process."""
-    found = simulate(prepare(robot), seeds)
+    found = simulate(prepare(*arm), seeds)
     return summary(found[0].case, found), sum(each.steps for each in found)
 
 
@@ -28,7 +28,7 @@ def parts_of(seeds: Sequence[int], count: int) -> list[list[int]]:
             if each[k:]]
 
 
-def results(robot: Robot, parts: Sequence[Sequence[int]], workers: int, scheduler: str | None
-            ) -> Iterator[tuple[Summary, int]]:
-    """Return summaries and numbers of steps of all parts, in order."""
-    return distributed(simulate_part, robot, parts, workers, scheduler)
+def results(robot: Robot, parts: Sequence[Sequence[int]], workers: int, scheduler: str | None,
+            drawn: bool = False) -> Iterator[tuple[Summary, int]]:
+    """Return summaries and numbers of steps of all parts, in order; drawn: as for `prepare`."""
+    return distributed(simulate_part, (robot, drawn), parts, workers, scheduler)

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 import math
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.control import ArmController, Settings, with_slots
+from robodyn_ros.control.design import Design
 from robodyn_ros.control.rollout import RolloutCycle
 from robodyn_ros.control.settings import CollisionSettings, Constraints
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.model.robot import Robot
-from robodyn_ros.reliability.compiled.scenario import BACKLASH
+from robodyn_ros.reliability.compiled.scenario import BACKLASH, GROUP
 from robodyn_ros.reliability.conditions import COLLISION, RATE, ROTOR_ACCELERATION, TRACKING_ERROR
+from robodyn_ros.reliability.plants import STIFFEST
 from robodyn_ros.simulation import Plant
 from robodyn_ros.simulation.fault_loop import CHUNK, FaultLoop
 from robodyn_ros.simulation.motion import Motion, random_motions, STIFFNESS
 
-GROUP = 64       # runs that are simulated together
 LONGEST = 12.0   # s of a run, at most
 MOTIONS = 48
 DURATION, SPEED = (1.0, 1.8), (0.4, 0.9)
@@ -30,6 +32,14 @@ LAWS = ('computed_torque', 'feedforward_pd', 'joint_impedance')
 _FAST = 0.3      # part of the velocity limit of the fastest joint when a fault begins
 _GRID = 0.01     # s between candidates for the begin
 _DELAYS = Path(__file__).with_name('host_delays.txt')
+
+
+class Hold(NamedTuple):
+    """Design of an arm whose loop was measured; its speed before and after a fault meanwhile."""
+
+    design: Design
+    before: float
+    after: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +66,10 @@ class Study:
     inertia_at_joints : (nv, 10 nb) array
         Its product with the inertial parameters is the inertia at each joint, without rotors, in
         the position for which `Plant` computes the damping of stops and friction.
+    drawn : bool
+        Whether the arms have plants that no model describes, see `plants`.
+    holds : dict of int to Hold
+        Holds in which the loops of arms were measured, by their numbers.
 
     """
 
@@ -67,11 +81,18 @@ class Study:
     begins: list[NDArray]
     host_delays: NDArray
     inertia_at_joints: NDArray
+    drawn: bool
+    holds: dict[int, Hold] = field(default_factory=dict)
 
     @property
     def model(self):
         """Return the model of the arm."""
         return self.plant.model
+
+    def design_of(self, number: int) -> Design:
+        """Return the design of an arm, with its loops if they were measured."""
+        hold = self.holds.get(number)
+        return self.control.design if hold is None else hold.design
 
     @property
     def delays(self) -> int:
@@ -79,22 +100,23 @@ class Study:
         return len(self.host_delays) // 2
 
 
-def settings_of(model) -> Settings:
-    """Return the settings of the controller in all fault campaigns."""
+def settings_of(model, drawn: bool = False) -> Settings:
+    """Return the settings in all fault campaigns; drawn: as for a first start, without rotors."""
+    known = {} if drawn else {'natural_frequency': STIFFNESS,
+                              'armature': model.effort_limit / ROTOR_ACCELERATION}
     return Settings(
-        activation_time=ACTIVATION, natural_frequency=STIFFNESS,
-        armature=model.effort_limit / ROTOR_ACCELERATION,
+        **known, activation_time=ACTIVATION,
         constraints=Constraints(trajectory=TRACKING_ERROR),
         collision=CollisionSettings(threshold=COLLISION * model.effort_limit))
 
 
-@lru_cache(maxsize=1)
-def prepare(robot: Robot) -> Study:
-    """Return the study of a robot, compiled and kept in each process."""
+@lru_cache(maxsize=2)
+def prepare(robot: Robot, drawn: bool = False) -> Study:
+    """Return the study of a robot, compiled and kept in each process; drawn: see `Study`."""
     model = robot.load()
     plant = Plant(model, 1.0 / RATE, armature=model.effort_limit / ROTOR_ACCELERATION,
-                  backlash=BACKLASH)
-    control = ArmController(Dynamics(with_slots(model)), settings_of(model))
+                  stiffness=STIFFEST if drawn else None, backlash=None if drawn else BACKLASH)
+    control = ArmController(Dynamics(with_slots(model)), settings_of(model, drawn))
     controller = RolloutCycle(control, LAWS)
     loop = FaultLoop(plant, controller, model.tip, GROUP, math.ceil(LONGEST * RATE / CHUNK))
     loop.warm()
@@ -102,7 +124,7 @@ def prepare(robot: Robot) -> Study:
     delays = np.loadtxt(_DELAYS) * 1e-6
     return Study(plant, control, controller, loop, motions,
                  [fast_times(each, model.velocity_limit) for each in motions],
-                 np.tile(delays, 2)[:, None], _inertia_at_joints(plant))
+                 np.tile(delays, 2)[:, None], _inertia_at_joints(plant), drawn)
 
 
 def _inertia_at_joints(plant: Plant) -> NDArray:

@@ -46,6 +46,9 @@ class Controller(Protocol):
         observed: values of the next memory, see `StatefulFunction`.
         """
 
+    def faulted(self, observed):
+        """Return the code of the fault that is latched, 0 for none; observed: as for `sends`."""
+
     def use_path(self, rows: Sequence) -> None:
         """Use a table of trajectories."""
 

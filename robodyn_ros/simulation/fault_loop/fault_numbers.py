@@ -54,6 +54,8 @@ FIELDS: dict[str, tuple[int | str, float]] = {
     'usual_velocity_noise': (1, 0.0),
     'usual_resolution': (1, 0.0),
     'usual_delays': (1, 0.0),
+    'age': (1, 0.0),                # steps by which all states are late; no stamp shows it
+    'rotor': (1, 0.0),              # flag: the encoders are on the motors
     'row': (1, 0.0)}                # first row in the table of recorded delays
 
 

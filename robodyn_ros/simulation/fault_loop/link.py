@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from robodyn_ros.dynamics.jit.flags import (
     above, all_of, any_of, at_least, both, either, equal, flag, no, when)
 from robodyn_ros.dynamics.jit.flow import choose
-from robodyn_ros.dynamics.jit.trace import floor, nearest, select
+from robodyn_ros.dynamics.jit.trace import floor, minimum, nearest, select
 
 
 class Link(NamedTuple):
@@ -61,6 +61,11 @@ def link_size(nv: int) -> int:
     return 5 * nv + 5
 
 
+def free_place(nv: int) -> int:
+    """Return the place of the time at which the host is free."""
+    return 3 * nv + 1
+
+
 def link_of(values, nv: int) -> Link:
     """Return the memory of a link from a list."""
     rest = list(values)
@@ -90,20 +95,23 @@ def measured(f, on, q, qd, effort, noise, link, history, step, dt):
     on : scalar
         Flag: the fault is active.
     q, qd, effort : list
-        True state.
+        State as the encoders see it.
     noise : list
         Normally distributed numbers, for positions, then for velocities.
     link : Link
         Memory.
     history : callable
-        `history(steps)` returns the true state (q, qd, effort) so many steps ago.
+        `history(steps)` returns this state so many steps ago.
     step, dt : scalar
         Number of this step, and its duration.
 
     """
     n = len(q)
     delayed, age = both(on, flag(f.delay)), select(on, f.delay, 0.0)
-    q, qd, effort = choose(delayed, [lambda: (q, qd, effort), lambda: history(f.delay)])
+    # before the first step there is no other state
+    steps = minimum(f.age + age, step - 2.0)
+    q, qd, effort = choose(above(steps, 0.0), [
+        lambda: (q, qd, effort), lambda: history(steps)])
     sigma_q = f.usual_position_noise + select(on, f.position_noise, 0.0)
     sigma_qd = f.usual_velocity_noise + select(on, f.velocity_noise, 0.0)
     q = [x + sigma_q * e for x, e in zip(q, noise[:n])]

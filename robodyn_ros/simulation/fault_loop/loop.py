@@ -17,11 +17,15 @@ from numpy.typing import NDArray
 from robodyn_ros.dynamics.jit.ieee import Ieee
 from robodyn_ros.simulation.fault_loop import records
 from robodyn_ros.simulation.fault_loop.controller import Controller
-from robodyn_ros.simulation.fault_loop.link import new_link
+from robodyn_ros.simulation.fault_loop.link import free_place, new_link
 from robodyn_ros.simulation.fault_loop.records import CHUNK, Record
 from robodyn_ros.simulation.fault_loop.step import BEGIN, MEASURE, NORMAL, Step
 from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.simulation.step import state_size
+
+
+# last numbers of the constants: kind of the step, number of the run, lockstep, first time
+_SPECIAL = 4
 
 
 class Runs(NamedTuple):
@@ -104,7 +108,7 @@ class FaultLoop:
         state = np.concatenate([
             np.zeros((count, nv + records.MARKS)), arm, np.tile(new_link(nv), (count, 1)),
             np.zeros((count, 1))], axis=1)
-        special = np.zeros((count, 4))
+        special = np.zeros((count, _SPECIAL))
         special[:, 1], special[:, 2], special[:, 3] = range(count), lockstep, epoch
         constants = np.concatenate([joints, inertias, faults, special], axis=1)
         memories, programs = (np.tile(each, (count, 1)) for each in (
@@ -193,20 +197,51 @@ class FaultLoop:
                                       self._all[len(runs.records), :len(runs.state)])
         return runs._replace(records=[*runs.records, chunk])
 
-    def single_step(self, runs: Runs, noise: NDArray, tables: Sequence, chunk: int, k: int
-                    ) -> Runs:
-        """Return one run after step k of a chunk; noise: (1, 1, 2 nv); otherwise as `run`."""
+    def single_step(self, runs: Runs, noise: NDArray, tables: Sequence, step: int) -> Runs:
+        """
+        Return the runs after one step, without its record.
+
+        step: number of the steps before; noise: (N, 1, 2 nv); otherwise as `run`.
+        """
         runs, found = self._simulated(runs, np.ascontiguousarray(noise), tables)
-        self._all[chunk, 0, k] = found[0, 0]
+        chunk, k = divmod(step, CHUNK)
+        self._all[chunk, :len(found), k] = found[:, 0]
         return runs
 
+    def again(self, runs: Runs, step: int) -> Runs:
+        """Return runs after so many single steps, whole chunks, as if the last were the first."""
+        chunk = step // CHUNK - 1
+        state, constants = runs.state.copy(), runs.constants.copy()
+        passed = chunk * CHUNK * self.plant.step_size
+        state[:, -1] -= chunk * CHUNK
+        state[:, sum(self._step.state_sizes[:2]) + free_place(self.plant.nv)] -= passed
+        constants[:, -1] += passed
+        return runs._replace(state=state, constants=constants,
+                             records=[self._all[chunk, :len(state)].copy()])
+
+    def resume(self, runs: Runs, joints: NDArray, faults: NDArray) -> Runs:
+        """Return a copy of runs that `again` has returned; joints and faults as for `start`."""
+        self._all[0, :len(runs.state)] = runs.records[0]
+        constants = runs.constants.copy()
+        constants[:, :joints.shape[1]] = joints
+        constants[:, -_SPECIAL - faults.shape[1]:-_SPECIAL] = faults
+        return runs._replace(state=runs.state.copy(), memories=runs.memories.copy(),
+                             programs=runs.programs.copy(), constants=constants)
+
+    def single_record(self, row: int, steps: int) -> Record:
+        """Return the record of so many single steps of a run, whole chunks."""
+        return self.record_of(self._all[:steps // CHUNK, row].reshape(-1, self.recorded))
+
     def rows(self, runs: Runs, chosen: NDArray) -> Runs:
-        """Return some of the runs, in which no state may be delayed any more."""
-        return Runs(runs.state[chosen], runs.memories[chosen], runs.programs[chosen],
-                    runs.constants[chosen], [each[chosen] for each in runs.records])
+        """Return some of the runs, in which states may be late by a chunk at most."""
+        state, memories, programs, constants = (each[chosen] for each in runs[:4])
+        kept = [each[chosen] for each in runs.records]
+        self._all[len(kept) - 1, :len(state)] = kept[-1]
+        constants[:, -3] = range(len(state))
+        return Runs(state, memories, programs, constants, kept)
 
     def velocities(self, runs: Runs) -> NDArray:
-        """Return the true velocities in the last chunk, (N, CHUNK, nv)."""
+        """Return the velocities of joints and motors in the last chunk, (2, N, CHUNK, nv)."""
         return records.velocities(runs.records[-1], self.plant.nv)
 
     def record(self, runs: Runs, row: int) -> Record:

@@ -13,9 +13,9 @@ from robodyn_ros.simulation.step import State
 
 CHUNK = 50  # steps between two changes of the programs
 # rows of a record before those of `State`: torque sent, then flag that it was, time, flag of the
-# brakes
-MARKS = 3
-_STATES = ('position', 'velocity', 'acceleration', 'applied')
+# brakes, code of the fault of the controller
+MARKS = 4
+_STATES = ('position', 'velocity', 'acceleration', 'applied', 'gap', 'gap_rate')
 assert State._fields[:len(_STATES)] == _STATES  # they are recorded
 
 
@@ -33,8 +33,12 @@ class Record(NamedTuple):
         Time at which it was sent, s.
     braked : (T,) array of bool
         Whether the brakes held the arm during the step.
+    faulted : (T,) array of bool
+        Whether the controller had a fault.
     q, qd, applied : (T, nv) array
         True state at the end of the step, and the torques of the motors.
+    rotor : (T, nv) array
+        Velocities of the motors.
 
     """
 
@@ -42,9 +46,16 @@ class Record(NamedTuple):
     sent: NDArray
     time: NDArray
     braked: NDArray
+    faulted: NDArray
     q: NDArray
     qd: NDArray
     applied: NDArray
+    rotor: NDArray
+
+    @property
+    def fastest(self) -> NDArray:
+        """Return the velocities of the joints, or of their motors where these are faster."""
+        return np.where(np.abs(self.rotor) > np.abs(self.qd), self.rotor, self.qd)
 
 
 def size(nv: int) -> int:
@@ -54,14 +65,17 @@ def size(nv: int) -> int:
 
 def by_name(records: NDArray, nv: int) -> Record:
     """Return records, (T, r), by name."""
-    torque, marks, q, qd, _, applied = np.split(
-        records, nv * np.array([1, 1, 2, 3, 4]) + MARKS * np.array([0, 1, 1, 1, 1]), axis=1)
-    return Record(torque, marks[:, 0] > 0.0, marks[:, 1], marks[:, 2] > 0.0, q, qd, applied)
+    torque, marks = records[:, :nv], records[:, nv:nv + MARKS]
+    q, qd, _, applied, _, gap_rate = np.split(records[:, nv + MARKS:], len(_STATES), axis=1)
+    return Record(torque, marks[:, 0] > 0.0, marks[:, 1], marks[:, 2] > 0.0, marks[:, 3] > 0.0,
+                  q, qd, applied, qd + gap_rate)
 
 
 def velocities(records: NDArray, nv: int) -> NDArray:
-    """Return the true velocities in records, (..., r)."""
-    return records[..., 2 * nv + MARKS:3 * nv + MARKS]
+    """Return the true velocities of joints and motors in records, (..., r); (2, ..., nv)."""
+    states = records[..., nv + MARKS:].reshape(*records.shape[:-1], len(_STATES), nv)
+    qd = states[..., _STATES.index('velocity'), :]
+    return np.array([qd, qd + states[..., _STATES.index('gap_rate'), :]])
 
 
 def row_of(step, run, capacity: int):

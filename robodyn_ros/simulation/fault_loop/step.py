@@ -17,7 +17,7 @@ from robodyn_ros.simulation.fault_loop.fault_numbers import active, fault_of, nu
 from robodyn_ros.simulation.fault_loop.host import host_delay
 from robodyn_ros.simulation.fault_loop.link import driven, link_of, link_size, measured
 from robodyn_ros.simulation.plant import Plant
-from robodyn_ros.simulation.step import constants_size, plant_step, state_size
+from robodyn_ros.simulation.step import Constants, constants_size, plant_step, state_size
 
 # kinds of steps: no special one; the first state is measured; control begins
 NORMAL, MEASURE, BEGIN = 0.0, 1.0, 2.0
@@ -75,10 +75,9 @@ class Step:
         runs, delay, link = host_delay(f, on, both(on, no(on_before)), delays, k, time, dt, link)
         runs = any_of([runs, lockstep, begins, measures])
         delay = select(any_of([lockstep, begins, measures]), 0.0, delay)
-        q, qd, effort = (arm[row * n:(row + 1) * n] for row in (0, 1, 3))
         report, link = measured(
-            f, on_before, q, qd, effort, noise, link,
-            lambda steps: self._past(history, run, k - 1.0 - steps, n), k, dt)
+            f, on_before, *self._seen(f, arm, n), noise, link,
+            lambda steps: self._past(f, history, run, k - 1.0 - steps, n), k, dt)
         measured_at, = lookup(stamps, k, [0])
         stamp = epoch + measured_at - report.age + report.clock
         arrival = select(lockstep, stamp, epoch + measured_at + delay)
@@ -107,16 +106,33 @@ class Step:
         after = choose(braked, [
             lambda: plant_step(own, gravity, arm, motors, self._pushed(own, gravity, q, f, on),
                                joints, **self._options),
-            lambda: _held(own, gravity, arm, n)])
-        stays = equal(kind, MEASURE)
-        marks = [*torque, when(sent, 1.0, 0.0), time + delay, when(braked, 1.0, 0.0)]
-        return flatten([marks, when(stays, arm, after), link, when(stays, k, k + 1.0)])
+            lambda: self._held(own, gravity, arm, joints, n)])
+        marks = [*torque, when(sent, 1.0, 0.0), time + delay, when(braked, 1.0, 0.0),
+                 self._controller.faulted(result[n:])]
+        return flatten([marks, after, link, when(equal(kind, MEASURE), k, k + 1.0)])
 
-    def _past(self, history, run, step, n):
-        """Return the true state at the end of a step of this run."""
+    def _seen(self, f, states, n):
+        """Return position, velocity and effort as the encoders see them, from rows of `State`."""
+        q, qd, _, effort, gap, rate = (states[row * n:(row + 1) * n] for row in range(6))
+        if self._options['elastic']:
+            q, qd = ([x + f.rotor * y for x, y in zip(*each)] for each in ((q, gap), (qd, rate)))
+        return q, qd, effort
+
+    def _past(self, f, history, run, step, n):
+        """Return this state at the end of a step of this run."""
         found = lookup(history, records.row_of(step, run, self._capacity),
                        records.state_columns(n))
-        return found[:n], found[n:2 * n], found[3 * n:4 * n]
+        return self._seen(f, found, n)
+
+    def _held(self, tree, gravity, arm, joints, n):
+        """Return the state of an arm that the brakes hold; its springs carry the weight."""
+        weight = algorithms.gravity(tree, gravity, arm[:n])
+        gap = [0.0] * n
+        if self._options['elastic']:
+            stiffness = Constants(*parts(joints, [n] * len(Constants._fields))).stiffness
+            gap = [select(k, g / select(k, k, 1.0), 0.0) for k, g in zip(stiffness, weight)]
+        return [*arm[:n], *[0.0] * (2 * n), *weight, *gap, *[0.0] * (len(arm) - 5 * n - 1),
+                arm[-1]]
 
     def _pushed(self, tree, runtime, q, f, on):
         """Return the joint torques of the wrench."""
@@ -134,10 +150,3 @@ def _active(f, k, dt):
     """Return the time of a step, and flags that the fault is active then, and a step before."""
     time = k * dt
     return time, active(f, time), active(f, time - dt)
-
-
-def _held(tree, gravity, arm, n):
-    """Return the state of an arm that the brakes hold."""
-    q = arm[:n]
-    return [*q, *[0.0] * (2 * n), *algorithms.gravity(tree, gravity, q),
-            *[0.0] * (len(arm) - 4 * n - 1), arm[-1]]

@@ -154,7 +154,7 @@ def test_plants_are_drawn_from_all_that_is_asked_for(study):
 
 
 def test_wrists_with_rotors_and_masses_that_the_model_lacks_rest(study):
-    """Learned weight made them sway: as fast as if they had friction and no more than one rotor."""
+    """Learned weight made them sway, as fast as if they had friction and at most one rotor."""
     seeds = seeds_of([NOTHING], 0, 12)
     chosen = [seeds[k] for k in (1, 3, 5, 9, 11)]
     assert not any(DrawnPlant.of(study.model, plant_of(seed)).stiffness.any() for seed in chosen)

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robodyn_ros.text import Criterion, number
 from robodyn_ros.control.rollout_measurement import RolloutMeasurement
 from robodyn_ros.reliability.compiled.plans import activated, noise_of, Plan, plan_of, tables
 from robodyn_ros.reliability.compiled.scenario import AGAIN, COMPILED, GROUP, scenario
@@ -15,6 +14,7 @@ from robodyn_ros.reliability.compiled.study import Hold, Study
 from robodyn_ros.reliability.conditions import RATE
 from robodyn_ros.reliability.plants import MEASURED
 from robodyn_ros.simulation.fault_loop import CHUNK, Record, Runs
+from robodyn_ros.text import Criterion, number
 
 # steps of a hold; a measurement that is not over a little before is ended
 LASTS = round(MEASURED * RATE / CHUNK) * CHUNK

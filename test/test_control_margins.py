@@ -2,12 +2,9 @@
 
 from pathlib import Path
 
-<<<<<<< HEAD
 from closed_loop import Loop
 import numpy as np
-=======
 from margins_map import margins
->>>>>>> a000c54 (Campaign: plants that no model describes (late states, elastic joints, encoder sides, rotors), with the measurement of their loops; table of 45,888 runs)
 import pytest
 from robodyn_ros.control import Mode, Settings, with_slots
 from robodyn_ros.dynamics import Dynamics

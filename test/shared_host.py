@@ -56,6 +56,9 @@ int main(int count, char ** arguments)
         get(&stamp, sizeof(stamp));
         answer[0] = loop.update(stamp);
         break;
+      case 'q':
+        answer[0] = loop.stop();
+        break;
       case 'e':
         answer[0] = loop.end();
         break;

@@ -482,6 +482,37 @@ def test_another_owner_follows_the_last_one(owner, block):
     other.loop.close()
 
 
+def stopped(arm):
+    """Deactivate in motion, as outside of the real-time thread; return the number of updates."""
+    for k in range(2000):
+        arm.show()
+        if not arm.ask('q'):
+            assert arm.ask('e')
+            return k
+        arm.update()
+    raise AssertionError('the arm is not brought to rest')
+
+
+def test_a_deactivation_brings_the_arm_to_rest_before(owner):
+    arm = owner.arm
+    owner.follow(START + [0.5, 0.5], 1.0)
+    owner.run(500)
+    assert np.abs(arm.qd).min() > 0.5 and np.abs(arm.qd).max() < 1.2
+    before = arm.q.copy()
+    assert 10 < stopped(arm) < 1000
+    assert np.abs(arm.qd).max() < 0.02 and np.abs(arm.q - before).max() < 0.2
+    gravity = Dynamics(RobotModel.from_urdf(SMALL)).gravity(arm.q)
+    np.testing.assert_allclose(arm.torque, gravity, rtol=1e-9)
+    assert not owner.loop.owned and 'not activated' in owner.loop.problem
+    arm.activate()
+    assert arm.update() and arm.mode in (modes.STOP, modes.HOLD)
+
+
+def test_a_deactivation_at_rest_needs_no_updates(owner):
+    owner.run(100)
+    assert stopped(owner.arm) == 0
+
+
 def test_an_activation_anew_ends_the_ownership(owner):
     owner.follow(START + [0.5, 0.5], 2.0)
     owner.run(300)

@@ -1,8 +1,10 @@
 #include "controller.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <thread>
 #include <utility>
 
 #include "@NAME@_texts.h"
@@ -26,8 +28,8 @@ using hardware_interface::HW_IF_POSITION;
 using hardware_interface::HW_IF_VELOCITY;
 
 constexpr double NOT_A_NUMBER = std::numeric_limits<double>::quiet_NaN();
-constexpr double AT_REST = 0.02;  // rad/s or m/s
 constexpr auto REPORT = std::chrono::milliseconds(200);
+constexpr auto LONGEST_STOP = std::chrono::seconds(2);
 const char * const DRIVE_GAINS[] = {"kp", "kd"};
 const char * const NAMES[] = @PREFIX@JOINT_NAMES;
 const char * const SPEED_UNITS[] = @PREFIX@JOINT_SPEED_UNITS;
@@ -236,24 +238,38 @@ CallbackReturn Controller::on_activate(const rclcpp_lifecycle::State &)
   return CallbackReturn::SUCCESS;
 }
 
-// No update follows: the last torque compensates gravity. The arm is not brought to rest before.
+// No update follows: the arm is brought to rest before, and the last torque compensates gravity.
 CallbackReturn Controller::on_deactivate(const rclcpp_lifecycle::State &)
 {
   read_state();
+  if (std::this_thread::get_id() != updater_) {
+    stop();
+  }
+  const int j = loop_->moving();
   if (loop_->end()) {
     write_commands();
-    const double * qd = loop_->state().qd;
-    for (int j = 0; j < JOINTS; ++j) {
-      if (std::fabs(qd[j]) > AT_REST) {
-        RCLCPP_WARN(
-          get_node()->get_logger(), "deactivated while joint '%s' moves at %.3g %s: its last torque "
-          "only compensates gravity where it was; end the motion before", joints_[j].c_str(), qd[j],
-          SPEED_UNITS[j]);
-        break;
-      }
+    if (j >= 0) {
+      RCLCPP_WARN(
+        get_node()->get_logger(), "deactivated while joint '%s' moves at %.3g %s: its last torque "
+        "only compensates gravity where it was; end the motion before, or activate another "
+        "controller of the arm in the same switch", joints_[j].c_str(), loop_->state().qd[j],
+        SPEED_UNITS[j]);
     }
   }
   return CallbackReturn::SUCCESS;
+}
+
+// Not in the real-time thread, whose reads and writes of the hardware go on meanwhile.
+void Controller::stop()
+{
+  const std::chrono::duration<double> period(1.0 / std::max(1u, get_update_rate()));
+  const auto end = std::chrono::steady_clock::now() + LONGEST_STOP;
+  while (loop_->stop() && std::chrono::steady_clock::now() < end) {
+    loop_->update(get_node()->now().nanoseconds());
+    write_commands();
+    std::this_thread::sleep_for(period);
+    read_state();
+  }
 }
 
 bool Controller::on_set_chained_mode(bool chained)
@@ -277,6 +293,7 @@ return_type Controller::update_reference_from_subscribers(
 return_type Controller::update_and_write_commands(
   const rclcpp::Time & time, const rclcpp::Duration &)
 {
+  updater_ = std::this_thread::get_id();
   read_state();
   if (is_in_chained_mode()) {
     const double * references = reference_interfaces_.data();

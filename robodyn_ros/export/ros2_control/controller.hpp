@@ -6,6 +6,7 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "controller_interface/chainable_controller_interface.hpp"
@@ -49,6 +50,7 @@ private:
   bool find_states(const std::string & interface, States & found, bool required);
   void read_state();
   void write_commands();
+  void stop();
   void report();
 
   std::unique_ptr<SharedBlock> block_;
@@ -61,6 +63,8 @@ private:
 
   Commands effort_, position_, velocity_, kp_, kd_;
   States q_, qd_, measured_effort_;
+
+  std::atomic<std::thread::id> updater_{std::thread::id()};
 
   // for the log, which is written outside of the real-time thread
   std::atomic<int> waiting_{-1}, refused_{-1}, fault_{0}, fault_joint_{0};

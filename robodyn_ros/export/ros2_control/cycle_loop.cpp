@@ -45,7 +45,7 @@ void CycleLoop::activate()
   *memory_ = @NAME@_initial_memory;
   program_ = @NAME@_initial_program;
   program_.acceptance.simulated = simulated_ ? 1.0 : 0.0;
-  begun_ = guided_ = owned_ = follows_ = false;
+  begun_ = guided_ = owned_ = follows_ = stopping_ = false;
   taken_ = released_ = 0;
   block_.store(@PREFIX@WORD_SESSION, ++session_);
 }
@@ -81,10 +81,41 @@ bool CycleLoop::update(int64_t stamp)
   guided_ = mode == @PREFIX@HOLD || mode == @PREFIX@TRACK || mode == @PREFIX@STOP ||
     mode == @PREFIX@REACH;
   ++sent_;
-  block_.store(@PREFIX@WORD_ACTIVE, 1);
+  block_.store(@PREFIX@WORD_ACTIVE, !stopping_);
   record(stamp);
   block_.store(@PREFIX@WORD_USED, number);
   return true;
+}
+
+bool CycleLoop::stop()
+{
+  const double mode = memory_->motion.mode;
+  const bool moves = mode == @PREFIX@TRACK || mode == @PREFIX@REACH || mode == @PREFIX@STOP ||
+    moving() >= 0;
+  // in CARRY the torque is that of gravity already, or was faded out by its owner
+  if (!begun_ || mode == @PREFIX@CARRY || !moves) {
+    return false;
+  }
+  if (!stopping_) {
+    const double * path = path_;
+    int32_t rows = 1;
+    int64_t number = 0;
+    program_ = newest(path, rows, number);  // its gains and limits stay
+    program_.motion.kind = @PREFIX@TO_REST;
+    program_.motion.request = memory_->motion.request + 1.0;
+    stopping_ = true;
+  }
+  return true;
+}
+
+int CycleLoop::moving() const
+{
+  for (int j = 0; j < JOINTS; ++j) {
+    if (!(std::fabs(memory_->qd[j]) <= AT_REST)) {
+      return j;
+    }
+  }
+  return -1;
 }
 
 bool CycleLoop::end()
@@ -152,7 +183,7 @@ const @NAME@_program & CycleLoop::newest(const double * & path, int32_t & rows, 
   }
   const int words = @PREFIX@WORD_NUMBER0 + @PREFIX@PROGRAM_WORDS * static_cast<int>(k);
   const int64_t handover = block_.load(words + 2);
-  if (chained_ || handover == released_ || block_.load(words + 3) != session_) {
+  if (chained_ || stopping_ || handover == released_ || block_.load(words + 3) != session_) {
     return program_;  // what is there is of an owner that has gone, or of the last activation
   }
   if (handover != taken_) {

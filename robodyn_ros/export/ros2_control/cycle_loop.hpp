@@ -12,6 +12,7 @@ namespace @NAME@_controller
 {
 
 constexpr int JOINTS = @PREFIX@JOINTS;
+constexpr double AT_REST = 0.02;  // rad/s or m/s
 
 /// What drives with a stiffness and damping of their own take, for each joint.
 struct DriveCommand
@@ -37,6 +38,14 @@ public:
 
   /// Compute the torque for the state; return whether there is one.
   bool update(int64_t stamp);
+
+  /// Stop the arm in the updates from now on, whatever an owner or upstream asks for.
+  ///
+  /// To be called before each of them; return whether the arm moves, so that another one is needed.
+  bool stop();
+
+  /// Return the first joint that is not at rest, or -1.
+  int moving() const;
 
   /// Compute the last torque: that of gravity, or the one of the last update.
   bool end();
@@ -81,6 +90,7 @@ private:
   double torque_[JOINTS] = {};
   int64_t session_ = 0, count_ = 0, sent_ = 0, taken_ = 0, released_ = 0;
   bool begun_ = false, guided_ = false, owned_ = false, follows_ = false, chained_ = false;
+  bool stopping_ = false;
 };
 
 }  // namespace @NAME@_controller

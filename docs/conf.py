@@ -15,7 +15,7 @@ extensions = ['myst_parser', 'sphinx.ext.autodoc', 'sphinx.ext.napoleon', 'sphin
               'sphinxcontrib.mermaid']
 source_suffix = {'.md': 'markdown'}
 exclude_patterns = ['_build']
-myst_heading_anchors = 3
+myst_heading_anchors = 4
 myst_enable_extensions = ['colon_fence']
 myst_fence_as_directive = ['mermaid']
 suppress_warnings = ['ref.python']  # nv is the size of arrays, not a name to be found

@@ -333,7 +333,8 @@ def test_work_and_waiting_count_and_the_time_of_others_does_not(monkeypatch):
 
 
 def test_the_page_shows_the_example_and_the_example_follows(tmp_path, monkeypatch):
-    scalar, text = re.findall(r'```python\n(.*?)```', DOCS.read_text(encoding='utf-8'), re.DOTALL)
+    page = DOCS.read_text(encoding='utf-8')
+    scalar, text, _ = re.findall(r'```python\n(.*?)```', page, re.DOTALL)
     assert scalar == Path(scalar_law.__file__).read_text(encoding='utf-8')
     assert len(text.splitlines()) <= 30
     name = write(tmp_path, text)

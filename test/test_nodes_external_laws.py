@@ -131,9 +131,9 @@ def figures(messages):
 
 @pytest.mark.realtime
 def test_the_regulator_of_the_page_holds_the_arm_until_it_is_killed(probe, robot, tmp_path):
-    page = (ROOT / 'docs' / 'linear_feedback.md').read_text(encoding='utf-8')
+    page = (ROOT / 'docs' / 'own_law.md').read_text(encoding='utf-8')
     script = tmp_path / 'regulator.py'
-    script.write_text(re.search(r'```python\n(.*?)```', page, re.DOTALL)[1])
+    script.write_text(re.findall(r'```python\n(.*?)```', page, re.DOTALL)[-1])
     environment = {**os.environ, 'PYTHONPATH': os.pathsep.join(
         [str(ROOT), os.environ.get('PYTHONPATH', '')])}
     # a second: short of processor time the regulator itself may pause

@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+import shlex
 
 import pytest
 
@@ -10,6 +11,7 @@ pytest.importorskip('rclpy', reason='the pages are about the nodes')
 from controller_node import ACTIVE, CONTROLLER, NODE, SIMULATOR  # noqa: E402
 from parameter_file import tables  # noqa: E402
 from rclpy.qos import DurabilityPolicy, ReliabilityPolicy  # noqa: E402
+from robodyn_ros.cli.main import make_parser  # noqa: E402
 from ros_process import NodeProcess, Probe, ROOT  # noqa: E402
 
 PAGES = sorted((ROOT / 'docs').glob('*.md'))
@@ -129,3 +131,52 @@ def test_interfaces_are_those_of_the_nodes():
             found = without_namespace(open_interfaces(probe.node, name))
             assert set(found) <= set(page)
             assert {key: page[key] for key in found} == found
+
+
+def shell_lines():
+    """Yield (page, line) of the shell commands in the pages' blocks; continued lines as one."""
+    for page in TEXTS:
+        language = None  # outside of a block
+        for line in read(page).replace('\\\n', ' ').splitlines():
+            if line.lstrip().startswith('```'):
+                language = line.strip(' `') if language is None else None
+            elif language in ('', 'bash'):
+                yield page.name, line.strip().removeprefix('$ ').split(' # ')[0].strip()
+
+
+def commands():
+    """Return the lines that call `robodyn COMMAND`, each once."""
+    found = {}
+    for page, line in shell_lines():
+        match = re.match(r'(?:\.venv/bin/)?robodyn (\w+)( .*)?$', line)
+        if match and '...' not in line:
+            found.setdefault((match[1], match[2] or ''), page)
+    return [(page, *key) for key, page in found.items()]
+
+
+def test_the_pages_show_many_commands():
+    assert len(commands()) > 30
+
+
+@pytest.mark.parametrize('page, command, rest', commands())
+def test_options_of_the_commands_of_the_pages_exist(page, command, rest):
+    arguments = [command, *shlex.split(rest.split('>')[0])]
+    try:
+        make_parser(arguments).parse_args(arguments)
+    except SystemExit as error:  # prints what it does not know
+        assert error.code == 0, f'{page}: robodyn {command}{rest}'
+
+
+def test_launch_arguments_of_the_pages_exist():
+    lines = [(page, *match) for page, line in shell_lines()
+             for match in re.findall(r'ros2 launch robodyn_ros (\S+)(.*)', line)]
+    assert len(lines) > 10
+    launch = {file.name: file.read_text(encoding='utf-8')
+              for file in (ROOT / 'launch').glob('*.launch.py')}
+    # launch files include each other, and take parameters of the nodes as arguments
+    known = set(re.findall(r"'(\w+)'", ' '.join(launch.values()) + (
+        ROOT / 'robodyn_ros' / 'nodes' / 'launching.py').read_text(encoding='utf-8')))
+    known |= {row.name for _, _, table in tables().values() for row in table}
+    for page, file, rest in lines:
+        assert file in launch, page
+        assert set(re.findall(r' (\w+):=', rest)) <= known, f'{page}: {file}{rest}'

@@ -88,7 +88,7 @@ def test_a_guard_does_not_swing_elastic_joints(stiffness, delay):
 
 def test_the_map_shows_a_loop_that_swings(monkeypatch):
     """Protects from a map that cannot fail: a prompt loop is stated, and is 40 ms late."""
-    monkeypatch.setattr(margins, 'Settings', lambda: Settings(loop_delay=0.0))
+    monkeypatch.setattr(margins, 'Settings', lambda **more: Settings(loop_delay=0.0, **more))
     assert not row(margins.Rigid(MODEL, margins.start(MODEL)), 1000, 0.04, measured=False).calm
 
 

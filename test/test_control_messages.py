@@ -55,6 +55,9 @@ EXPECTED = {
                    "joint 'joint2' oscillates at 10 Hz with 2 % of its natural frequency: the "
                    'delay from its torque to its velocity is far larger than stamps show, its '
                    'joint is elastic, or its velocity is wrong'),
+    'WANDERS': ((3, 0.4567, 0.0, 0.0),
+                "joint 'joint4' is 0.46 rad from where it is held: its feedback, lowered because "
+                'it oscillated, does not hold it. Gravity torque and damping remain'),
     'OWN_LAW': ((0, 0.0, 0.0, 0.0), 'own law: its torque is not a finite number below 1e+09 N m'),
     'UNATTENDED': ((0, 0.0, 0.0, 0.0), 'stopped: the process of the controller does not react'),
     'NEVER': ((0, 0.0, 0.0, 0.052), SILENT + 'nothing received yet'),

@@ -16,7 +16,8 @@ from robodyn_ros.trajectory import TrajectoryPoint
 from steps import filled
 
 # where the loop is known to be prompt
-PROMPT = {'loop_delay': 0.0}
+# errors of arms that the default tolerance would end
+PROMPT = {'loop_delay': 0.0, 'constraints__trajectory': 0.0}
 BOTH = {'feedback_inertia': (), 'disturbance_observer': True, **PROMPT}
 # rotors, kg m^2, dry friction, N m, and viscous friction, N m s/rad, that URDFs lack
 JOINTS = {'armature': 0.05, 'coulomb': 0.4, 'viscous': 0.3}

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 from robodyn_ros.control.state import BETWEEN, FROM_STATE, REQUESTS, SILENT
 from robodyn_ros.control.steps import (
     acceptance, collision, disturbance, external_law, feedback_share, gravity_check, law_state,
-    learning, loads, modes, observer, plausibility, predict, reflection, shutdown, transition,
-    walls, wrenches)
+    laws, learning, loads, modes, observer, plausibility, predict, reflection, shutdown,
+    transition, walls, wrenches)
 from robodyn_ros.control.steps.body import Body
 from robodyn_ros.dynamics.jit.flags import (
     above, all_of, any_above, any_of, below, both, either, equal, flag, no, when)
@@ -119,7 +119,9 @@ def judge(robot, state, m, p, requests, clock, stops, silence):
     oscillates, wrong = both(shakes.failed, new), both(carries.carried, new)
     away = [when(below(f, 1.0), absolute(q - r) / v, 0.0) for f, q, r, v in zip(
         shakes.factor, m.q, m.motion.reference.q, robot.speeds)]
-    wanders = all_of([any_above(away, _WANDERED), equal(m.motion.mode, modes.HOLD), new])
+    # a spring may be pushed as far
+    wanders = all_of([any_above(away, _WANDERED), equal(m.motion.mode, modes.HOLD), new,
+                      laws.one_of(p.law, laws.INTEGRATE)])
     return SimpleNamespace(
         unattended=flag(state.unattended),
         now=now, clock=clock, due=due,

@@ -20,6 +20,7 @@ from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.nodes.realtime import enter_realtime
 values = dict(priority=0, lock_memory=False, processors=())
 values.update({wishes})
+os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))  # whoever starts this
 try:
     granted, refused = enter_realtime(SimpleNamespace(**values), alone={alone})
     print(granted, refused)

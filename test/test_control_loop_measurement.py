@@ -5,6 +5,7 @@ import math
 from pathlib import Path
 
 from closed_loop import Loop
+from design import change_settings
 import numpy as np
 import pytest
 from robodyn_ros.control import ArmController, loop_measurement, Settings
@@ -358,3 +359,16 @@ def test_torques_that_are_executed_late_throw_no_arm(begin):
     control.follow(loop.now, MODEL.joint_names, goal)
     go_on(loop.now + 2.0)
     assert control.message == 'the goal is reached'
+
+
+def test_a_change_of_settings_leaves_the_delay_that_is_borne_during_the_measurement():
+    loop = Loop(MODEL, q=Q)
+    found = loop.control.host.program.share.found
+    assert not found
+    loop.control.loop.begin()
+    loop.control.update_loop()
+    assert found
+    change_settings(loop.control, natural_frequency=15.0)
+    assert found
+    loop.control.loop.stop()
+    assert not found

@@ -73,6 +73,7 @@ def respond(robot, functions, table, flags, state, m, p):
 
     # reference: of the trajectory, pose, stop or rest, inside of the walls
     motion, predicted = move(robot, body, table, flags, predicted, m, p)
+    # the reference of a motion off its path is that of the arm from here on
     left = all_of([equal(m.motion.mode, modes.TRACK), equal(motion.mode, modes.STOP),
                    equal(motion.result, modes.PATH_TOLERANCE_VIOLATED)])
     m = replace(m, disturbance=disturbance.restarted(m.disturbance, left),

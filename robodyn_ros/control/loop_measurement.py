@@ -57,7 +57,7 @@ class _Joint:
         self.after, self._exceeded = -math.inf, 0
         self._doublets: list[Doublet] = []
         self.seen = False  # whether its velocity answered,
-        self.moved = False  # or anything
+        self.moved = self._answers = False  # or anything; whether it did the last time
         self.fit: Future | None = None
 
     @property
@@ -95,14 +95,14 @@ class _Joint:
             self.response = found or before
         last = self._doublets[-1]
         steps = last.speeds[:-1] * np.diff(last.times)
-        moved = float(np.abs(np.cumsum(steps)).max(initial=0.0))
+        way = float(np.abs(np.cumsum(steps)).max(initial=0.0))
         # what dry friction lets go on one side only says nothing about the loop
         one_way = abs(float(steps.sum())) > _ONE_WAY * float(np.abs(steps).sum())
         answers = last.peak > _HIDDEN * last.noise
         self.seen = answers and not one_way
         self.moved = self.moved or answers
         self._answers = answers
-        self.over = confirmed or moved > _FURTHEST or bool(certain(found)) and last.peak > _FAST
+        self.over = confirmed or way > _FURTHEST or bool(certain(found)) and last.peak > _FAST
 
     def choose(self, alive: bool) -> None:
         """Choose the next doublet; alive: whether a joint has moved with its torque."""
@@ -155,13 +155,11 @@ class LoopMeasurement:
         self.stop()
         self.result, self._begun = None, True
         self._pool = ThreadPoolExecutor(1, 'measurement of the loop')
-        self._arm.program.share.found[()] = self._arm.design.unseen_delay
-        self._arm.host.apply()
 
     def stop(self) -> None:
         """End the measurement; a doublet under way ends by itself."""
         self._begun, self._after = False, -math.inf
-        self._arm.program.share.found[()] = self._arm.design.found_delay
+        self._arm.program.share.found[()] = self._arm.design.found_delay > 0.0
         self._joints: list[_Joint] = []
         self._probed: _Joint | None = None
         if self._pool is not None:
@@ -188,6 +186,9 @@ class LoopMeasurement:
                     abs(float(self._arm.memory.before) - self._after) < _REPEAT):
                 return False
             self.begin()
+        if not self._arm.program.share.found:
+            self._arm.program.share.found[()] = 1.0
+            self._arm.host.apply()
         judged = [each for each in self._joints
                   if each.fit is not None and (wait or each.fit.done())]
         for each in judged:
@@ -261,4 +262,4 @@ class LoopMeasurement:
             answers=any(each.moved for each in self._joints) or not any(
                 each.waits for each in self._joints))
         self.stop()
-        self._after = float(arm.memory.before)
+        self._after = float(arm.memory.before)  # see `_REPEAT`

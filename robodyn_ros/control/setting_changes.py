@@ -164,6 +164,7 @@ class SettingChanges:
         arm.program.probe.measured[:] = measured & known
         arm.program.probe.softness[:] = SOFT * loop.unknown
         arm.program.probe.use += 1.0
+        arm.program.share.found[()] = design.found_delay > 0.0
         self.apply(design)
 
     def write(self, design: Design) -> None:

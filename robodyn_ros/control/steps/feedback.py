@@ -28,7 +28,8 @@ def limit(flags, m, p):
     p = stable_gains.reduced(p, feedback_share.interval(share))
     growth = feedback_share.growth(share, p.share, flags.now)
     # the gains of a task are none of the joints, which `light_joints` reduces
-    unseen = when(equal(p.law, laws.ROWS['cartesian_impedance']), p.share.found, 0.0)
+    unseen = when(equal(p.law, laws.ROWS['cartesian_impedance']),
+                  feedback_share.found_delay(p.share), 0.0)
     scale = feedback_share.stable_share(share, *rates, when(
         silent, 0.0, m.acceptance.plausibility.delay + unseen)) * growth
     undelayed = feedback_share.stable_share(share, *rates) * growth

@@ -31,7 +31,7 @@ _LATE = 0.02     # s, and for at most this
 class Program:
     activation_time: float = scalar('s', 'Time in which feedback grows from zero.')
     delay: float = scalar('s', 'Delay from torque to velocity that no stamp shows.')
-    found: float = scalar('s', 'This delay where it was measured or is being measured; else 0.')
+    found: float = scalar('', 'Flag: this delay was measured, or is being measured.')
 
 
 @block
@@ -87,6 +87,11 @@ def interval(m):
     Longer intervals than usual do not count here, see `stable_share`.
     """
     return when(_regular(m), maximum(minimum(m.usual, m.gap), m.least), 0.0) + m.lag
+
+
+def found_delay(p):
+    """Return the delay that no stamp shows where it was or is being measured, s; else 0."""
+    return when(p.found, p.delay, 0.0)
 
 
 def _regular(m):

@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from robodyn_ros.control.steps import laws
-from robodyn_ros.control.steps.feedback_share import DAMPED
+from robodyn_ros.control.steps.feedback_share import DAMPED, found_delay
 from robodyn_ros.control.steps.stable_gains import UNDAMPED
 from robodyn_ros.dynamics.jit.blocks import block, joints, scalar
 from robodyn_ros.dynamics.jit.flags import above, any_above, both, either, equal, when
@@ -109,7 +109,7 @@ def reduced(body, m, row, q, gains, task, gap, lag, share):
     adds = both(computed_torque, any_above(inertia, 0.0))
     reducible = either(laws.one_of(row, (*_DAMPING, 'cartesian_impedance')), adds)
     # with the gravity torque of the reference, an arm whose springs are soft falls
-    unseen = when(equal(row, laws.ROWS['feedforward_pd']), 0.0, share.found)
+    unseen = when(equal(row, laws.ROWS['feedforward_pd']), 0.0, found_delay(share))
     late = when(computed_torque, lag + share.delay, DAMPED / _DELAYED * unseen)
     delayed = gap + late
     fastest = when(computed_torque, _room(gains, delayed), DAMPED) / positive(delayed)

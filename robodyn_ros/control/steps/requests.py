@@ -12,7 +12,7 @@ from robodyn_ros.control.steps import (
     transition, walls, wrenches)
 from robodyn_ros.control.steps.body import Body
 from robodyn_ros.dynamics.jit.flags import (
-    above, all_of, any_above, any_of, below, both, either, equal, flag, no, when)
+    above, all_of, any_above, any_of, below, both, either, equal, first_of, flag, no, when)
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
 from robodyn_ros.dynamics.jit.vectors import difference, element, largest, magnitudes, zeros
@@ -117,11 +117,23 @@ def judge(robot, state, m, p, requests, clock, stops, silence):
     # once: they stay true
     new = no(either(equal(m.motion.mode, modes.INACTIVE), m.motion.fault.code))
     oscillates, wrong = both(shakes.failed, new), both(carries.carried, new)
-    away = [when(below(f, 1.0), absolute(q - r) / v, 0.0) for f, q, r, v in zip(
-        shakes.factor, m.q, m.motion.reference.q, robot.speeds)]
+    way = magnitudes(difference(m.q, m.motion.reference.q))
+    away = [when(below(f, 1.0), w / v, 0.0) for f, w, v in zip(shakes.factor, way, robot.speeds)]
     # a spring may be pushed as far
     wanders = all_of([any_above(away, _WANDERED), equal(m.motion.mode, modes.HOLD), new,
                       laws.one_of(p.law, laws.INTEGRATE)])
+    furthest = largest(away)
+    failure, = first_of(
+        # condition      event
+        (requests.fault, modes.event(p.motion.fault_code)),
+        (invalid,        unusable),
+        (stops,          silence),
+        (wrong,          modes.Event(
+            when(equal(carries.carried, gravity_check.TWICE), modes.CARRIED_TWICE,
+                 modes.NOT_CARRIED), carries.joint, carries.moved, 0.0, carries.elapsed)),
+        (oscillates,     modes.Event(modes.OSCILLATES, shakes.joint, element(
+            shakes.frequency, shakes.joint), 0.0, 0.0)),
+        otherwise=(modes.Event(modes.WANDERS, furthest, element(way, furthest), 0.0, 0.0),))
     return SimpleNamespace(
         unattended=flag(state.unattended),
         now=now, clock=clock, due=due,
@@ -132,15 +144,7 @@ def judge(robot, state, m, p, requests, clock, stops, silence):
                        equal(m.gravity_check.carried, gravity_check.TWICE)),
         too_fast=both(stops, equal(silence.code, plausibility.OVERSPEED)),
         fails=any_of([requests.fault, invalid, stops, oscillates, wrong, wanders]),
-        failure=when(requests.fault, modes.event(p.motion.fault_code), when(
-            invalid, unusable, when(stops, silence, when(wrong, modes.Event(
-                when(equal(carries.carried, gravity_check.TWICE), modes.CARRIED_TWICE,
-                     modes.NOT_CARRIED), carries.joint, carries.moved, 0.0, carries.elapsed),
-                when(oscillates, modes.Event(modes.OSCILLATES, shakes.joint, element(
-                    shakes.frequency, shakes.joint), 0.0, 0.0), modes.Event(
-                        modes.WANDERS, largest(away), absolute(element(
-                            difference(m.q, m.motion.reference.q), largest(away))), 0.0,
-                        0.0)))))), silence=silence)
+        failure=failure, silence=silence)
 
 
 def end(requests, flags, state, m, p):

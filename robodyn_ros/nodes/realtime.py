@@ -55,7 +55,7 @@ def enter_realtime(values: RealtimeSettings, python: bool = True, alone: bool = 
     python : bool
         Whether to include the threads that run Python.
     alone : bool
-        Whether the process is this node alone. If not, a priority that nobody asked for leaves
+        Whether the process is this node alone. If not, a priority that was not requested leaves
         the threads that run Python as they are.
 
     Returns
@@ -110,11 +110,16 @@ def configure_thread(thread: int, values: RealtimeSettings) -> None:
                 apply(value, [thread])
 
 
-def reset_priority(thread: int, values: RealtimeSettings) -> None:
-    """Set the ordinary priority for a thread, until `configure_thread`."""
-    if values.priority:
+def reset_priority() -> Callable[[], None]:
+    """Give this thread the ordinary priority; return a function that restores the one it had."""
+    before = os.sched_getscheduler(0), os.sched_getparam(0)
+    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+
+    def restore() -> None:
         with contextlib.suppress(OSError):
-            os.sched_setscheduler(thread, os.SCHED_OTHER, os.sched_param(0))
+            os.sched_setscheduler(0, *before)
+
+    return restore
 
 
 def _priority(values: RealtimeSettings) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 
 from rclpy.node import Node
@@ -117,7 +116,7 @@ class NativeSimulation:
         self._set_subscribed()
         self._loop.start()
         configure_thread(self._loop.thread, values.realtime)
-        reset_priority(threading.get_native_id(), values.realtime)
+        self._restore_priority = reset_priority()
 
     def _set_subscribed(self) -> None:
         """Set which topics of the loop have subscribers."""
@@ -156,7 +155,7 @@ class NativeSimulation:
         if not self.running:
             return
         self._loop.stop()
-        configure_thread(threading.get_native_id(), self._table.values.realtime)
+        self._restore_priority()
         self.update()
         unknown = self._loop.unknown_message()
         if unknown is not None:

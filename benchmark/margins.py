@@ -131,7 +131,7 @@ class Motion:
         self._next = 0.0
 
     def update(self, now, q):
-        """Begin or go on; return whether the arm may move."""
+        """Begin, or go on; raises where the arm may not move."""
         control, model, begins = self._control, self._control.model, self._start is None
         if begins:
             self._start, self._next = (now, q), now
@@ -151,7 +151,6 @@ class Motion:
             zero = 0.0 * q
             control.follow(now, model.joint_names, [TrajectoryPoint(
                 np.clip(q + 0.2, lower, upper), zero, zero, (), 1.2)])
-        return True
 
 
 def run(model, dynamics, arm, rate, delay=0.0, gap=0.0, measured=True, use='computed_torque'):
@@ -182,7 +181,8 @@ def run(model, dynamics, arm, rate, delay=0.0, gap=0.0, measured=True, use='comp
             moves = min(moves, now + _MOTION)
         if now > moves and failed == np.inf:
             with suppress(RobodynError):  # the arm has a fault already
-                moved = motion.update(now, q)
+                motion.update(now, q)
+                moved = True
         for _ in range(max(1, round(1.0 / rate / arm.step))):
             *measured, speeds = arm.advance(torque)
             history.append(measured)

@@ -57,7 +57,7 @@ def test_nothing_is_requested_for_an_ordinary_process():
 def test_by_default_the_priority_is_taken_where_it_is_permitted():
     default = {'priority': RealtimeSettings().priority}
     refused = run_request(default, POWERLESS, alone=True)
-    assert refused.startswith('[] []'), 'nobody asked for it'
+    assert refused.startswith('[] []'), 'it was not requested'
     assert f'policy {os.SCHED_OTHER}' in refused
     permitted = 'real-time priority 40' in run_request({'priority': 40})
     granted = run_request(default, alone=True)

@@ -1,4 +1,4 @@
-"""Parameters of the controller for the first launch of an arm that nobody has measured yet."""
+"""Parameters of the controller for the first launch of an arm of which nothing is measured yet."""
 
 from __future__ import annotations
 

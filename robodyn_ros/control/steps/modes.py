@@ -179,7 +179,7 @@ def conclude(m, p, outcome):
         # condition                                              mode  action
         (both(track, equal(outcome.kind, path.REACHED)),         HOLD, KEEP,
          event(AT_GOAL), when(pending(m, p), m.result, SUCCESSFUL)),
-        # a torque that nobody executed, or that something resists, must not wait for its moment
+        # a torque that is not executed yet, or is resisted, must not wait for its moment
         (both(track, equal(outcome.kind, path.PATH_VIOLATED)),   STOP, STOP_FROM_STATE,
          off(outcome, OFF_PATH, OFF_PATH_SPEED), PATH_TOLERANCE_VIOLATED),
         (both(track, equal(outcome.kind, path.GOAL_VIOLATED)),   STOP, STOP_FROM_REFERENCE,

@@ -165,7 +165,7 @@ class ControllerReport:
             return
         again = self._loop is not None and not (loop.answers or self._loop.answers)
         self._loop = loop
-        if again:  # it was said
+        if again:  # it was logged
             return
         (log.info if loop.answers else log.warning)(f'loop measured: {controller.loop_summary}')
         for text in controller.measured_loops.values():

@@ -182,7 +182,7 @@ def judged(study: Study, plan: Plan, record: Record, memory: NDArray, good: bool
     # the begin of a fault is drawn among fast moments, and that of a request is near one
     criteria = [each for each in judge(recording, figures, run.case.requirements)
                 if each.text != FAST_AT_FAULT]
-    if study.drawn:  # an arm that nobody knows is calm, and not good
+    if study.drawn:  # an unknown arm must be calm, no more
         criteria = calm_criteria(study, plan, record)
     if not good:
         criteria.append(Criterion('the simulation does not diverge', 'it does', False))

@@ -4,19 +4,18 @@ from pathlib import Path
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 from robodyn_ros.cli.main import main
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model.robot import Robot
 from robodyn_ros.reliability.compiled.progress_file import ProgressFile
-from robodyn_ros.reliability.compiled.replay import steps_of
 from robodyn_ros.reliability.compiled.results import Rate, summaries, summary, values
-from robodyn_ros.reliability.compiled.runs import plan_of, simulate, simulate_group
+from robodyn_ros.reliability.compiled.runs import simulate, simulate_group
 from robodyn_ros.reliability.compiled.scenario import case_of, COMPILED, scenario, seeds_of
 from robodyn_ros.reliability.compiled.sharding import parts_of, results as sharded
 from robodyn_ros.reliability.compiled.study import prepare
 from robodyn_ros.reliability.compiled.worst import runs_of, search
+from steps_on_floats import compare_steps
 
 ARM = Path(__file__).resolve().parents[1] / 'urdf' / 'robodyn7.urdf'
 BY_NAME = {case.name: case for case in COMPILED}
@@ -110,19 +109,7 @@ def test_faults_are_reported(results, name, words):
 def test_steps_are_those_of_the_readable_code(study, name):
     seed = seeds_of([BY_NAME[name]], 0, 1)[0]
     run = scenario(study, seed, moment=0.06, duration=0.3)
-    plan, nv, records, compared = plan_of(study, run), study.plant.nv, [], 0
-    for each in steps_of(study, plan, 120):
-        if each.number in (5, 85, 117):
-            made = study.loop.step_on_floats(each.runs, each.noise, records,
-                                             [study.host_delays, each.rows])
-            torque = made[:nv] / study.model.effort_limit
-            np.testing.assert_allclose(torque, each.record[:nv] / study.model.effort_limit,
-                                       rtol=0.0, atol=1e-9)
-            state = slice(nv + 4, 3 * nv + 4)
-            np.testing.assert_allclose(made[state], each.record[state], rtol=0.0, atol=1e-9)
-            compared += 1
-        records.append(each.record)
-    assert compared == 3
+    compare_steps(study, run, (5, 85, 117))
 
 
 def test_bounds_of_rates():

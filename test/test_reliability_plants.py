@@ -5,11 +5,10 @@ from pathlib import Path
 from margins_map import margins
 import numpy as np
 import pytest
-from robodyn_ros.model.robot import Robot
 from robodyn_ros.control.rollout_measurement import RolloutMeasurement
+from robodyn_ros.model.robot import Robot
 from robodyn_ros.reliability.compiled import measured
 from robodyn_ros.reliability.compiled.plans import activated, noise_of, plan_of, tables
-from robodyn_ros.reliability.compiled.replay import steps_of
 from robodyn_ros.reliability.compiled.requests import followed
 from robodyn_ros.reliability.compiled.runs import simulate
 from robodyn_ros.reliability.compiled.scenario import COMPILED, plant_of, scenario, seeds_of
@@ -19,6 +18,7 @@ from robodyn_ros.simulation import Plant
 from robodyn_ros.simulation.fault_loop import fault_numbers
 from robodyn_ros.simulation.joints import JointPhysics
 from robodyn_ros.trajectory import check_trajectory, TrajectoryPoint
+from steps_on_floats import compare_steps
 
 ARM = Path(__file__).resolve().parents[1] / 'urdf' / 'robodyn7.urdf'
 NOTHING = next(case for case in COMPILED if case.name == 'nothing')
@@ -177,18 +177,4 @@ def test_steps_of_drawn_plants_are_those_of_the_readable_code(study):
     number = next(k for k in range(99) if (plant := DrawnPlant.of(study.model, k)).encoder
                   == 'motor' and plant.stiffness.any() and plant.delay > 0.01)
     run = scenario(study, seeds_of([NOTHING], 0, number + 1)[-1])
-    plan, nv, records, compared = plan_of(study, run), study.plant.nv, [], 0
-    for each in steps_of(study, plan, 120):
-        if not records:  # the chunk of the hold, which is the first one
-            records = list(each.runs.records[0][0])
-        if each.number in (52, 99, 117):
-            made = study.loop.step_on_floats(each.runs, each.noise, records,
-                                             [study.host_delays, each.rows])
-            torque = made[:nv] / study.model.effort_limit
-            np.testing.assert_allclose(torque, each.record[:nv] / study.model.effort_limit,
-                                       rtol=0.0, atol=1e-9)
-            state = slice(nv + 4, 3 * nv + 4)
-            np.testing.assert_allclose(made[state], each.record[state], rtol=0.0, atol=1e-9)
-            compared += 1
-        records.append(each.record)
-    assert compared == 3
+    compare_steps(study, run, (52, 99, 117))

@@ -107,3 +107,22 @@ def probe(request):
     from ros_process import Probe  # needs ROS
     with Probe(f'{request.module.__name__}_probe') as made:
         yield made
+
+
+@pytest.fixture
+def answers(monkeypatch):
+    """Return a function that sets the answers to questions, and the list of those asked."""
+    asked = []
+
+    def give(*texts):
+        left = iter(texts)
+
+        def answer(question):
+            asked.append(question)
+            for each in left:
+                return each
+            raise EOFError
+
+        monkeypatch.setattr('builtins.input', answer)
+        return asked
+    return give

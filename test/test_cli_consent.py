@@ -16,25 +16,6 @@ COMMANDS = {'commission': [ARM], 'payload': [ARM], 'excite': [ARM, '--send'],
             'teach': ['pick'], 'replay': ['pick', ARM]}
 
 
-@pytest.fixture
-def answers(monkeypatch):
-    """Return a function that sets the answers to questions, and the list of those asked."""
-    asked = []
-
-    def give(*texts):
-        left = iter(texts)
-
-        def answer(question):
-            asked.append(question)
-            for each in left:
-                return each
-            raise EOFError
-
-        monkeypatch.setattr('builtins.input', answer)
-        return asked
-    return give
-
-
 @pytest.mark.parametrize('texts, yes, count', [
     (['', '', 'y'], True, 3), (['YES '], True, 1), (['', 'perhaps', 'q'], False, 3),
     (['n'], False, 1), ([], False, 1), ([''], False, 2)])

@@ -383,20 +383,12 @@ def test_what_is_given_is_written(tmp_path, monkeypatch, capsys):
     assert 'belongs to another arm or other parameters' in capsys.readouterr().err
 
 
-@pytest.mark.parametrize('answers', [(), ('', 'perhaps', 'q')])
-def test_who_carries_the_arm_is_asked(tmp_path, monkeypatch, capsys, answers):
-    asked, left = [], iter(answers)
-
-    def answer(question):
-        asked.append(question)
-        for each in left:
-            return each
-        raise EOFError
-
-    monkeypatch.setattr('builtins.input', answer)
+@pytest.mark.parametrize('texts', [(), ('', 'perhaps', 'q')])
+def test_who_carries_the_arm_is_asked(tmp_path, capsys, answers, texts):
+    asked = answers(*texts)
     assert main(['commission', str(ARM), '--folder', str(tmp_path / 'new')]) == USER_MISTAKE
     assert 'Does the driver add the gravity torque itself' in asked[0]
-    assert len(asked) == len(answers) + 1
+    assert len(asked) == len(texts) + 1
     assert 'who carries the arm is not known' in capsys.readouterr().err
     assert not (tmp_path / 'new').exists()
 

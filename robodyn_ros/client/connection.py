@@ -16,6 +16,7 @@ from std_msgs.msg import Float64
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
+from robodyn_ros.client.services import ask
 from robodyn_ros.client.state import arranged_state, State
 from robodyn_ros.exceptions import StateError
 from robodyn_ros.nodes import qos
@@ -156,10 +157,9 @@ class Connection:
         self.require_open()
         client = self._services[name]
         if client.wait_for_service(self._timeout):
-            future = client.call_async(Trigger.Request())
-            future.add_done_callback(self._wake)
-            if self.wait(future.done, self._timeout):
-                response = future.result()
+            response = ask(client, Trigger.Request(), self.wait, self._timeout,
+                           once=name == 'reset_fault', wake=self._wake)
+            if response is not None:
                 if not response.success:
                     raise StateError(f'the controller refused ~/{name}: {response.message}')
                 return

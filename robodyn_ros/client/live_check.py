@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 import time
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from rclpy.node import Node
 from rclpy.parameter import parameter_value_to_python
 from sensor_msgs.msg import JointState
 
+from robodyn_ros.client.services import ask
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.nodes.commanders import Commanders
 from robodyn_ros.nodes.controller import node as controller
@@ -199,10 +201,11 @@ def _parameters(node: Node, name: str, wanted: Sequence[str]) -> dict[str, Any] 
             return None
         found = dict.fromkeys(wanted)
         for each in wanted:  # one by one: a node that lacks one of several returns none
-            future = client.call_async(GetParameters.Request(names=[each]))
-            if not run(node, future.done, _TIMEOUT):
+            response = ask(client, GetParameters.Request(names=[each]), partial(run, node),
+                           _TIMEOUT)
+            if response is None:
                 return None
-            for value in future.result().values:
+            for value in response.values:
                 found[each] = parameter_value_to_python(value)
         return found
     finally:

@@ -24,6 +24,7 @@ from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from robodyn_ros.client.services import ask
 from robodyn_ros.exceptions import ParameterError, StateError
 from robodyn_ros.model import Payload
 from robodyn_ros.nodes import qos
@@ -295,9 +296,9 @@ class Recorder:
         client: Any = self._node.create_client(kind, name)
         try:
             if self.wait(client.service_is_ready, _TIMEOUT):
-                future = client.call_async(request)
-                if self.wait(future.done, _TIMEOUT):
-                    return future.result()
+                response = ask(client, request, self.wait, _TIMEOUT, name.endswith('/reset_fault'))
+                if response is not None:
+                    return response
             full = self._node.resolve_service_name(name)
             raise StateError(f'no response of the service {full} within {_TIMEOUT:g} s',
                              service=full)

@@ -1,0 +1,54 @@
+"""Calls of services whose response does not arrive."""
+
+import threading
+import time
+
+import pytest
+
+rclpy = pytest.importorskip('rclpy')
+
+from robodyn_ros.client.services import ask  # noqa: E402
+from ros_process import Probe  # noqa: E402
+from std_srvs.srv import Trigger  # noqa: E402
+
+NAME = 'order'
+
+
+class Deaf(threading.Thread):
+    """Server that takes requests, and answers from the second one on."""
+
+    def __init__(self):
+        super().__init__()
+        self.taken, self.ended = [], threading.Event()
+
+    def run(self):
+        with Probe('deaf') as probe:
+            service = probe.node.create_service(Trigger, NAME, lambda *_: None)
+            while not self.ended.wait(0.01):
+                request, header = service.handle.service_take_request(Trigger.Request)
+                if request is not None:
+                    self.taken.append(request)
+                    if len(self.taken) > 1:
+                        service.send_response(Trigger.Response(success=True), header)
+            probe.node.destroy_service(service)
+
+
+@pytest.mark.parametrize('once, requests', [(False, 2), (True, 1)])
+def test_a_request_without_response_is_sent_again_unless_it_may_be_executed_once(once, requests):
+    server = Deaf()
+    server.start()
+    try:
+        with Probe('asking') as probe:
+            def wait(condition, timeout):
+                end = time.monotonic() + timeout
+                while not condition() and time.monotonic() < end:
+                    probe.spin()
+                return condition()
+            client = probe.node.create_client(Trigger, NAME)
+            assert wait(client.service_is_ready, 30.0)
+            response = ask(client, Trigger.Request(), wait, 2.5, once)
+            assert (response is None) == once
+            assert len(server.taken) == requests
+    finally:
+        server.ended.set()
+        server.join()

@@ -15,7 +15,7 @@ LATEST = 0.04             # s by which states are late, at most
 SOFTEST, STIFFEST = 2e3, 2e4  # N m/rad or N/m of elastic joints
 SPRING_DAMPING = 1.0      # N m s/rad or N s/m
 LARGEST, SMALLEST = 3.0, 0.1  # times the likely rotor; smallest one on a spring
-MEASURED = 8.0            # s in which the loops of all joints are measured
+MEASURED = 10.0           # s in which the loops of all joints are measured
 _STREAM = 7               # of random numbers, that nothing else uses
 
 

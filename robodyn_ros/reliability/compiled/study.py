@@ -102,10 +102,10 @@ class Study:
 
 def settings_of(model, drawn: bool = False) -> Settings:
     """Return the settings in all fault campaigns; drawn: as for a first start, without rotors."""
-    known = {} if drawn else {'natural_frequency': STIFFNESS,
+    known = {} if drawn else {'natural_frequency': STIFFNESS, 'activation_time': ACTIVATION,
                               'armature': model.effort_limit / ROTOR_ACCELERATION}
     return Settings(
-        **known, activation_time=ACTIVATION,
+        **known,
         constraints=Constraints(trajectory=TRACKING_ERROR),
         collision=CollisionSettings(threshold=COLLISION * model.effort_limit))
 

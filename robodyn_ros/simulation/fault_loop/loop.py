@@ -21,11 +21,12 @@ from robodyn_ros.simulation.fault_loop.link import free_place, new_link
 from robodyn_ros.simulation.fault_loop.records import CHUNK, Record
 from robodyn_ros.simulation.fault_loop.step import BEGIN, MEASURE, NORMAL, Step
 from robodyn_ros.simulation.plant import Plant
-from robodyn_ros.simulation.step import state_size
+from robodyn_ros.simulation.step import Constants, State, state_size
 
 
 # last numbers of the constants: kind of the step, number of the run, lockstep, first time
 _SPECIAL = 4
+GAP = State._fields.index('gap')
 
 
 class Runs(NamedTuple):
@@ -105,6 +106,8 @@ class FaultLoop:
         count, nv = len(q), self.plant.nv
         arm = np.zeros((count, state_size(nv)))
         arm[:, :nv], arm[:, -1] = q, 1.0
+        if self.plant.options['elastic']:
+            arm[:, GAP * nv:(GAP + 1) * nv] = self._loaded(q, joints, inertias)
         state = np.concatenate([
             np.zeros((count, nv + records.MARKS)), arm, np.tile(new_link(nv), (count, 1)),
             np.zeros((count, 1))], axis=1)
@@ -114,6 +117,15 @@ class FaultLoop:
         memories, programs = (np.tile(each, (count, 1)) for each in (
             self.controller.memory, self.controller.program))
         return Runs(state, memories, programs, constants, [])
+
+    def _loaded(self, q: NDArray, joints: NDArray, inertias: NDArray) -> NDArray:
+        """Return the gaps of springs that carry the weight of the arms, (N, nv)."""
+        nv, still = self.plant.nv, np.zeros(self.plant.nv)
+        place = Constants._fields.index('stiffness')
+        stiffness = joints[:, place * nv:(place + 1) * nv]
+        weight = np.array([self.plant.dynamics.regressor(each, still, still) @ own
+                           for each, own in zip(q, inertias)])
+        return np.divide(weight, stiffness, out=np.zeros_like(weight), where=stiffness > 0.0)
 
     def good(self, runs: Runs) -> NDArray:
         """Return which runs did not diverge, (N,)."""

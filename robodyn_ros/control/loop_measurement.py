@@ -37,6 +37,8 @@ _FASTER = 4.0      # factor of the torque then
 _FAST = 0.1        # rad/s or m/s, that shows enough
 _FURTHEST = 7e-4   # rad or m, displacement beyond which doublets do not grow
 _EXCEEDED = 2      # doublets that moved too far, after which a joint is given up
+_STICKS = 0.5      # of the torque, that is friction
+_SLIPPED = 4       # and those during which it slipped
 _ALIKE = 0.15      # of ln J, from one doublet to the next larger one
 _REPEAT = 2.0      # s after which an arm that does not answer is measured again
 _USABLE = 0.4      # standard deviation of ln J of a result that is better than none
@@ -54,10 +56,9 @@ class _Joint:
         self.response: Response | None = None
         self.over = not self.amplitude > 0.0  # no effort limit, or none of its own
         self.waits = False  # for another joint that moves with its torque
-        self.after, self._exceeded = -math.inf, 0
+        self.after, self._exceeded, self._slipped = -math.inf, 0, 0
         self._doublets: list[Doublet] = []
-        self.seen = False  # whether its velocity answered,
-        self.moved = self._answers = False  # or anything; whether it did the last time
+        self.seen = self.moved = False  # whether its velocity answered, or moved at all
         self.fit: Future | None = None
 
     @property
@@ -87,22 +88,29 @@ class _Joint:
         except (ArithmeticError, ValueError):  # numbers that no analysis is made for
             found = None
         self.fit, before = None, self.response
+        last = self._doublets[-1]
+        # a joint whose inertia is not known yet may drift in its hold
+        steps = (last.speeds[:-1] - last.speeds[0]) * np.diff(last.times)
+        way = float(np.abs(np.cumsum(steps)).max(initial=0.0))
+        # what dry friction lets go on one side only says nothing about the loop
+        slips = abs(float(steps.sum())) > _ONE_WAY * float(np.abs(steps).sum()) and (
+            found is None or found.friction > _STICKS * last.amplitude)
+        if slips:
+            found = None
         # below its friction a joint moves like one with more inertia: the larger torque is right
         confirmed = (found is not None and before is not None and certain(found)
                      and certain(before)
                      and abs(math.log(found.inertia / before.inertia)) < _ALIKE)
         if certain(found) or not certain(before):
             self.response = found or before
-        last = self._doublets[-1]
-        steps = last.speeds[:-1] * np.diff(last.times)
-        way = float(np.abs(np.cumsum(steps)).max(initial=0.0))
-        # what dry friction lets go on one side only says nothing about the loop
-        one_way = abs(float(steps.sum())) > _ONE_WAY * float(np.abs(steps).sum())
         answers = last.peak > _HIDDEN * last.noise
-        self.seen = answers and not one_way
+        self.seen = answers and not slips
         self.moved = self.moved or answers
-        self._answers = answers
-        self.over = confirmed or way > _FURTHEST or bool(certain(found)) and last.peak > _FAST
+        far = way > _FURTHEST
+        self._slipped += far and slips
+        self.over = (confirmed or self._slipped >= _SLIPPED
+                     or far and not (slips and last.peak < _FAST)
+                     or bool(certain(found)) and last.peak > _FAST)
 
     def choose(self, alive: bool) -> None:
         """Choose the next doublet; alive: whether a joint has moved with its torque."""
@@ -111,7 +119,7 @@ class _Joint:
         if self.over or not self._doublets:
             return
         if self.amplitude < 0.99 * most:
-            self.amplitude = min((2.0 if self._answers else _FASTER) * self.amplitude, most)
+            self.amplitude = min((2.0 if self.seen else _FASTER) * self.amplitude, most)
         elif not alive:
             self.waits = True
         elif self.length < 0.99 * self._longest:

@@ -309,6 +309,43 @@ def test_a_joint_that_slips_one_way_says_nothing_about_its_loop():
         assert joint.seen == seen
 
 
+def test_a_joint_that_drifts_is_measured_on():
+    """A wrist whose rotor is not known yet hardly rests; its drift is no answer, and no way."""
+    times = np.arange(0.0, 0.1, 1e-3)
+    joint, done = loop_measurement._Joint(0, 5.0, 0.1, 2.0, 1e-3), Future()
+    done.set_result(None)
+    for _ in range(2):
+        joint._doublets, joint.fit = [Doublet(1.0, (0.004,), times, np.full(100, 0.03))], done
+        joint.judge()
+    assert not joint.over
+
+
+def test_friction_that_is_most_of_the_torque_explains_any_inertia():
+    """One of a tenth was taken for a wrist that slid, and a slow oscillation followed."""
+    times, done = np.arange(0.0, 0.1, 1e-3), Future()
+    done.set_result(Response(0.001, 0.0006, 0.0021, 0.0, 0.0, 0.09))
+    joint = loop_measurement._Joint(0, 5.0, 0.1, 2.0, 1e-3)
+    speeds = np.minimum(1.5 * times, 0.017)
+    for torque, known in ((0.0023, False), (0.01, True)):
+        joint._doublets, joint.fit = [Doublet(torque, (0.004,), times, speeds)], done
+        joint.judge()
+        assert (joint.response is not None) == known and joint.over == known
+
+
+def test_a_late_arm_is_not_driven_ahead_of_its_reference():
+    """Its states show where the reference was 20 ms ago: 25 mrad, and 5 % more speed."""
+    arm = Late(delay=20, noise=0.0)
+    control, zero, rows = arm.controller, 0.0 * Q, []
+    control.loop.begin()
+    arm.run(6.5, lambda: control.update_loop(wait=True))
+    control.follow(arm.now, MODEL.joint_names, [TrajectoryPoint(Q + 0.5, zero, zero, (), 1.0)])
+    arm.run(1.5, lambda: rows.append((arm.plant.q - control.reference.q, arm.plant.qd.copy(),
+                                      control.reference.qd.copy())))
+    error, speed, wanted = (np.abs(each).max(axis=0) for each in map(np.array, zip(*rows)))
+    assert (error < 2e-3).all() and (speed < 1.01 * wanted).all() and wanted.min() > 0.9
+    assert control.message == 'the goal is reached'
+
+
 def test_a_record_that_cannot_be_analysed_is_no_response(monkeypatch):
     def fails(_):
         raise np.linalg.LinAlgError('Singular matrix')

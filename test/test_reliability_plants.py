@@ -162,6 +162,23 @@ def test_wrists_with_rotors_and_masses_that_the_model_lacks_rest(study):
         assert not each.failed and not each.fault
 
 
+@pytest.mark.parametrize('plant', [14, 33, 65, 86, 125, 150])
+def test_elastic_joints_that_swing_are_calmed_before_and_after_a_fault(study, plant):
+    """Each was far above its limits: by damping, a collision, a changed source of velocities."""
+    run, = simulate(study, [seeds_of([NOTHING], 0, plant + 1)[-1]])
+    assert not run.failed
+
+
+def test_springs_carry_the_weight_at_the_begin(study):
+    """The first state that the controller sees is the one at rest."""
+    plans = [plan_of(study, scenario(study, seed)) for seed in seeds_of([NOTHING], 0, 15)]
+    runs, _ = activated(study, plans)
+    before = study.loop.record(study.loop.run(runs, noise_of(study, plans), tables(study, [])), 14)
+    assert DrawnPlant.of(study.model, 14).encoder == 'motor'
+    rest = before.torque[:4]
+    np.testing.assert_allclose(rest, np.broadcast_to(rest[0], rest.shape), atol=0.1)
+
+
 def test_runs_of_drawn_plants_depend_on_their_seeds_alone(study):
     """A plant that is measured alone, and a run beside others that end earlier."""
     seeds = seeds_of([NOTHING], 0, 3)

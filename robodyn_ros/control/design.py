@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from operator import attrgetter
 
+import numpy as np
+
 from robodyn_ros.control.contact.feedback import check_shaping
 from robodyn_ros.control.gain_design import GAIN_PARAMETERS, make_gains
 from robodyn_ros.control.gains import Gains
@@ -24,6 +26,7 @@ from robodyn_ros.trajectory import Tolerances
 # tolerances of laws that follow exactly, by unit; s to meet those of the goal
 _USUAL = {'trajectory': {'rad': 0.2, 'm': 0.05}, 'goal': {'rad': 0.05, 'm': 0.01}}
 _GOAL_TIME = 2.0
+_SHORT = 4e-3  # s, delay that is not worth its uncertainty
 _GAINS, _TASK = (attrgetter(*names) for names in (GAIN_PARAMETERS, TASK_PARAMETERS))
 
 
@@ -111,6 +114,14 @@ class Design:
         if loop is None or loop.unknown.any() or not loop.known.any():
             return 0.0
         return float(loop.delay.max())
+
+    @property
+    def delays(self) -> np.ndarray:
+        """Return the delay of each joint that was measured, (nv,), in s; 0 where it is short."""
+        loop = self.loop
+        if loop is None:
+            return np.zeros(len(self.gains.kp))
+        return np.where(loop.known & ~loop.unknown & (loop.delay > _SHORT), loop.delay, 0.0)
 
 
 def require_settings(settings: Settings) -> None:

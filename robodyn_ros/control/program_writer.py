@@ -45,6 +45,7 @@ def write_settings(program: SimpleNamespace, design: Design) -> None:
     settings, bounds, pace = design.settings, design.bounds, design.settings.cartesian
     program.transition.duration[()] = settings.transition_time
     program.share.delay[()] = design.unseen_delay
+    program.share.behind[:] = design.delays
     program.tank[()] = settings.impedance.energy_tank
     program.limits.effort[:], program.limits.rate[:] = bounds.usable, bounds.rate
     program.motion.pose.pace[:] = (*pace.velocity_limit, *pace.acceleration_limit, *pace.leash)

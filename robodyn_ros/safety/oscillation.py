@@ -28,11 +28,11 @@ from robodyn_ros.dynamics.jit.vectors import largest, positive, product, scaled,
 LEAST = 0.02       # of the natural frequency; a joint that still oscillates is a fault
 _LOWER = 0.25       # of the natural frequency, at each alarm
 _MEAN = 0.1        # s, time constant of motion that is no oscillation
-_SHORTEST = 2e-3   # s of a half wave: shorter ones are noise
+_SHORTEST = 2e-3   # s of a half wave: shorter ones are noise, unless they are loud
 _PERIODS = 2.5     # of the states, that a half wave lasts at least
 # s of a half wave that no hand makes so small, of one that alternates quickly, of the longest one
 _FASTEST, _FAST, _LONGEST = 0.065, 0.09, 0.13
-_REGULAR = 0.34    # of a half wave, by which the next may differ; or by one period of the states
+_REGULAR = 0.34    # of a half wave, by which the next may differ
 _CAUSED = 0.1      # of the torque for this motion of the lightest inertia, that alternates with it
 _GROWTH = 1.15     # from one half wave to the next,
 _GROWN = 2.0       # so many times, then once more,
@@ -46,6 +46,8 @@ _BREAK = 2.0       # of them are forgotten for another one in between
 _SMOOTH = 0.3      # weight of a half wave in the mean of them
 _SMALL, _SMALLEST = 0.01, 0.004  # of the velocity limit that half waves exceed; fastest
 _TURN = 0.3        # of its peak, beyond which a half wave of the other side begins
+_FILTERED = 0.1    # of the natural frequency, below which its velocities are filtered
+_RESONANCE = 125.0  # rad/s, of joints that oscillate faster
 _RECENT = 1.0      # s after an alarm, for which what was learned before may be wrong
 _WAIT = 3.0        # half waves after an alarm, before the next lowers the feedback further
 
@@ -103,6 +105,16 @@ def reset(m, flag_):
 def lowered(m):
     """Return whether the feedback of a joint is lowered."""
     return any_of([below(f, 1.0) for f in m.factor])
+
+
+def rings(m):
+    """
+    Return whether the feedback of a joint was lowered for a resonance.
+
+    Differences of positions cannot follow it, and wrong velocities are not its cause.
+    """
+    return any_of([both(below(f, 1.0), above(w, _RESONANCE))
+                   for f, w in zip(m.factor, m.frequency)])
 
 
 def recent(m):
@@ -174,12 +186,15 @@ def _half_wave(x, dt, interval, error, torque, speed, inertia):
     quick = below(elapsed, _FAST)
     caused = at_least(maximum(effort, x.last_effort) * maximum(elapsed, x.half),
                       _CAUSED * math.pi * inertia * peak)
-    lasts = both(above(elapsed, maximum(_SHORTEST, _PERIODS * maximum(interval, dt))),
-                 below(elapsed, _LONGEST))
+    loud = above(peak, _LOUD * speed)
+    lasts = both(either(loud, above(elapsed, maximum(
+        _SHORTEST, _PERIODS * maximum(interval, dt)))), below(elapsed, _LONGEST))
     small = speed * when(below(maximum(elapsed, x.half), _FASTEST), _SMALLEST, _SMALL)
     # a loud one of a resonance needs little torque
-    counts = all_of([lasts, either(caused, above(peak, _LOUD * speed)), above(peak, small)])
-    regular = at_least(_REGULAR * x.half, absolute(elapsed - x.half))
+    counts = all_of([lasts, either(caused, loud), above(peak, small)])
+    # those of a loud one may last two states, then three
+    regular = at_least(maximum(_REGULAR * x.half, when(loud, 1.1 * dt, 0.0)),
+                       absolute(elapsed - x.half))
     grows = both(counts, above(peak, _GROWTH * x.last))
     series = all_of([counts, quick, regular])
     level = when(flag(x.count), x.level + _SMOOTH * (peak - x.level), peak)
@@ -210,6 +225,16 @@ def _half_wave(x, dt, interval, error, torque, speed, inertia):
 def least(factor):
     """Return the least factor of a natural frequency."""
     return reduce(minimum, factor, 1.0)
+
+
+def slowed(m, qd, filtered):
+    """
+    Return the velocities of a law: filtered ones of joints with little feedback.
+
+    Damping behind a delay drives the resonance of an elastic joint, also a hundredth of the usual
+    one; a feedback that slow does without it there.
+    """
+    return [when(below(f, _FILTERED), x, v) for f, v, x in zip(m.factor, qd, filtered)]
 
 
 def softened(gains, task, factor):

@@ -49,11 +49,10 @@ def watch(robot, body, flags, m, p):
     shaken = choose(equal(p.probe.use, m.probe.use), [
         lambda: oscillation.restored(shaken, p.probe.measured), lambda: shaken])
     # what oscillated because of wrong states is over when these are not used any more
-    shaken = oscillation.restarted(shaken, both(flags.fresh, either(
-        m.acceptance.plausibility.switched, m.acceptance.moved)))
+    shaken = oscillation.restarted(shaken, all_of([flags.fresh, either(
+        m.acceptance.plausibility.switched, m.acceptance.moved), no(oscillation.rings(shaken))]))
     passive = equal(m.motion.mode, modes.PASSIVE)
-    resting = choose(passive, [lambda: m.passive, lambda: passive_stop.update(
-        m.passive, q, qd, robot.speeds, flags.dt)])
+    resting = passive_stop.update(m.passive, q, qd, robot.speeds, flags.dt)
     carried = choose(flags.fresh, [lambda: m.gravity_check, lambda: gravity_check.update(
         body, m.gravity_check, q, qd, flags.dt)])
     carried = when(either(flags.silent, any_of([equal(m.motion.mode, each) for each in (

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from robodyn_ros.dynamics.jit.blocks import block, scalar
+from robodyn_ros.dynamics.jit.blocks import block, joints, scalar
 from robodyn_ros.dynamics.jit.flags import above, both, flag, no, when
 from robodyn_ros.dynamics.jit.trace import maximum, minimum
 from robodyn_ros.dynamics.jit.vectors import positive, smooth_step
@@ -32,6 +32,7 @@ class Program:
     activation_time: float = scalar('s', 'Time in which feedback grows from zero.')
     delay: float = scalar('s', 'Delay from torque to velocity that no stamp shows.')
     found: float = scalar('', 'Flag: this delay was measured, or is being measured.')
+    behind: list = joints('s', 'Measured delay of each joint; 0: short, or unknown.')
 
 
 @block
@@ -92,6 +93,19 @@ def interval(m):
 def found_delay(p):
     """Return the delay that no stamp shows where it was or is being measured, s; else 0."""
     return when(p.found, p.delay, 0.0)
+
+
+def caught_up(p, reference, q, qd):
+    """
+    Return position and velocity moved ahead along the reference by the measured delays.
+
+    The state shows where the reference was so long ago, also where the torque acts late. Compared
+    with the present reference a joint would be driven ahead of it by its way in that time, and
+    beyond its speed at the begin of each motion.
+    """
+    return ([x + t * (v - 0.5 * t * a)
+             for x, t, v, a in zip(q, p.behind, reference.qd, reference.qdd)],
+            [x + t * a for x, t, a in zip(qd, p.behind, reference.qdd)])
 
 
 def _regular(m):

@@ -151,6 +151,7 @@ def decide(m, p, flags):
         (requested(TO_FLOAT),                     FLOAT,    RELEASE,             text),
         (both(flags.silent, moving),              STOP,     STOP_FROM_REFERENCE, flags.silence),
         (both(flags.unattended, stoppable),       STOP,     STOP_FROM_REFERENCE, no_process),
+        (both(flags.hit, flags.suspect),          PASSIVE,  RELEASE_AT_STATE,    flags.collision),
         (both(flags.hit, flags.hit_floats),       FLOAT,    RELEASE_AT_STATE,    flags.collision),
         (flags.hit,                               STOP,     STOP_FROM_STATE,     flags.collision),
         (flags.swings,                            STOP,     STOP_FROM_STATE,     m.message),

@@ -80,6 +80,7 @@ def built_in_law(functions, body, flags, follows, now, dt, q, qd, wrench_torque,
     computed where the law or its gains change, see `transition`.
     """
     silent, reference = flags.silent, m.motion.reference
+    q, qd = when(follows, feedback_share.caught_up(p.share, reference, q, qd), [q, qd])
     floats = both(no(follows), no(silent))
     passive = equal(m.motion.mode, modes.PASSIVE)
     reflected = when(floats, reflection.update(m.reflection, p.reflection, now, dt),
@@ -97,7 +98,8 @@ def built_in_law(functions, body, flags, follows, now, dt, q, qd, wrench_torque,
         lambda: nothing, lambda: observer.stable_external(
             body, m.observer.q, m.observer.external, m.springs.value)])
     x = SimpleNamespace(
-        q=q, qd=qd, q_ref=reference.q, qd_ref=reference.qd, qdd_ref=reference.qdd,
+        q=q, qd=oscillation.slowed(m.oscillation, qd, m.passive.once),
+        q_ref=reference.q, qd_ref=reference.qd, qdd_ref=reference.qdd,
         effort=choose(passive, [
             lambda: when(floats, reflected.torque, reference.effort),
             lambda: passive_stop.torque(body, m.passive, q, qd, p.gains, p.limits.effort,

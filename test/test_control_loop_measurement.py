@@ -1,6 +1,6 @@
 """The loop of a joint is measured: from its response to the gains that follow."""
 
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 import math
 from pathlib import Path
 
@@ -344,6 +344,21 @@ def test_a_late_arm_is_not_driven_ahead_of_its_reference():
     error, speed, wanted = (np.abs(each).max(axis=0) for each in map(np.array, zip(*rows)))
     assert (error < 2e-3).all() and (speed < 1.01 * wanted).all() and wanted.min() > 0.9
     assert control.message == 'the goal is reached'
+
+
+def test_a_joint_that_its_friction_holds_has_no_resonance():
+    # recorded: joint7 of the simulator at 250 Hz, held by friction of 0.002 N m
+    speeds = 1e-6 * np.array([758, -1394, -228, 1489, -1276, 1301, 216, -1490, 518, 93, 12, 1,
+                              *[0] * 9])
+    times = 4e-3 * np.arange(1, speeds.size + 1)
+    edges = tuple(4e-3 * np.array([1, 3, 4, 5, 7, 8]))
+    joint = loop_measurement._Joint(6, 0.7, 2e-4, 3.0, 4e-3)
+    with ThreadPoolExecutor(1) as pool:
+        for part in (0.5, 1.0):
+            joint.add(Doublet(part * 1.17e-3, edges, times, part * speeds), pool)
+            assert joint.fit.result().resonance > 70.0
+            joint.judge()
+    assert joint.result is None and joint.seen and not joint.over
 
 
 def test_a_record_that_cannot_be_analysed_is_no_response(monkeypatch):

@@ -169,6 +169,17 @@ def test_a_description_from_the_network_is_never_a_path(text, tmp_path):
         assert '<secret>' not in str(node.failure)
 
 
+def test_who_publishes_a_description_that_does_not_arrive_is_named():
+    with started('controller', robot_description='', description_timeout=0.2) as (node, _):
+        assert node.trigger_configure() is TransitionCallbackReturn.FAILURE
+        assert '(no publisher found so far)' in str(node.failure)
+        # the default of a publisher; that of robot_state_publisher is latched
+        node.create_publisher(String, f'{node.get_namespace()}/robot_description', 1)
+        assert node.trigger_configure() is TransitionCallbackReturn.FAILURE
+        assert (f'(from {node.get_fully_qualified_name()}, which has no durability '
+                'transient_local') in str(node.failure)
+
+
 def test_a_description_that_is_no_use_is_waited_past():
     with started('controller', robot_description='', description_timeout=PATIENCE) as (node, _):
         topic = f'{node.get_namespace()}/robot_description'

@@ -8,13 +8,14 @@ import time
 from typing import NamedTuple, TypeVar
 
 from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy
 from std_msgs.msg import String
 
 from robodyn_ros.exceptions import ModelError, ParameterError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.per_joint import joint_values
 from robodyn_ros.model.source import read_text
-from robodyn_ros.nodes.polling import PolledSubscription
+from robodyn_ros.nodes.polling import PolledSubscription, publisher_names
 from robodyn_ros.nodes.qos import latched
 from robodyn_ros.settings import Numbers, parameter, settings, Texts
 
@@ -137,7 +138,7 @@ def wait_for_description(node: Node, timeout: float, use: Callable[[str], _T]) -
     Raises
     ------
     ParameterError
-        No useful message was received in time; the text has the number of publishers, the
+        No useful message was received in time; the text has the publishers, the
         reason of the last refusal, and the remedies.
 
     """
@@ -162,14 +163,26 @@ def wait_for_description(node: Node, timeout: float, use: Callable[[str], _T]) -
             if now >= next_log:
                 next_log = now + _REPEAT
                 logger.info(f'waiting for a robot description on {subscription.topic} '
-                            f'(publishers: {node.count_publishers(subscription.topic)}), '
+                            f'({_publishers(node, subscription.topic)}), '
                             f'{timeout - (now - start):.0f} s more')
             time.sleep(_POLL)
     finally:
         subscription.destroy()
     raise ParameterError(
         f'no {"useful " if refused else ""}robot description within {timeout:g} s on '
-        f'{subscription.topic} (publishers: {node.count_publishers(subscription.topic)}): set '
+        f'{subscription.topic} ({_publishers(node, subscription.topic)}): set '
         'the parameter urdf_file or robot_description, or start robot_state_publisher'
         + (f'; {refused} refused, the last one: {reason}' if refused else ''),
         topic=subscription.topic)
+
+
+def _publishers(node: Node, topic: str) -> str:
+    """Return who publishes on a topic, as far as discovery, which takes seconds, has found it."""
+    found = node.get_publishers_info_by_topic(topic)
+    if not found:
+        return 'no publisher found so far'
+    names = publisher_names(node, topic, [bytes(each.endpoint_gid) for each in found])
+    late = all(each.qos_profile.durability is DurabilityPolicy.VOLATILE for each in found)
+    return f'from {names}' + (
+        ', which has no durability transient_local and therefore does not reach this node'
+        if late else '')

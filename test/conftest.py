@@ -24,7 +24,7 @@ else:
                               suppress_health_check=[HealthCheck.too_slow])
     settings.load_profile('robodyn_ros')
 
-pytest_plugins = 'required'
+pytest_plugins = 'required', 'ros_install'
 # Before NumPy is loaded: beside other processes, threads of BLAS wait for each other, busily.
 os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
 LOW_PRIORITY = 5

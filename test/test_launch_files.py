@@ -13,7 +13,7 @@ pytest.importorskip('launch_ros', reason='launch files need ROS 2 launch')
 
 from launch import LaunchContext  # noqa: E402
 from launch.launch_description_sources import PythonLaunchDescriptionSource  # noqa: E402
-from ros_install import found, needs_ros2  # noqa: E402, F401 (a fixture)
+from ros_install import found, needs_ros2  # noqa: E402
 from ros_process import NodeProcess, PATIENCE, Probe, ROOT, wait_until  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 

@@ -28,8 +28,8 @@ _SETTLED = 0.15    # and of the same joint
 _MOTION = 0.5      # s without a doublet when a motion is about to begin
 _AGAIN = 0.2       # s after one that was interrupted
 _WATCHED = 0.5     # s after one that moved too far: whether the arm oscillates is seen then
-_FIRST = 0.01      # rad/s or m/s, speed of the first doublet, with the least likely inertia;
-                   # a resonance shows at it
+_FIRST = 0.01      # rad/s or m/s, speed of the first doublet, with the least likely inertia,
+_RINGING = 0.01    # and that shows a resonance
 _LARGEST = 0.06    # of the effort limit
 _CAREFUL = 0.3     # of the velocity limit, that no joint may reach before one has moved
 _HIDDEN = 4.0      # times the noise, below which the velocity shows nothing
@@ -97,7 +97,7 @@ class _Joint:
         slips = abs(float(steps.sum())) > _ONE_WAY * float(np.abs(steps).sum()) and (
             found is None or found.friction > _STICKS * last.amplitude)
         # and one that friction holds gives way as on a spring
-        if slips or found is not None and found.resonance and last.peak < _FIRST:
+        if slips or found is not None and found.resonance and last.peak < _RINGING:
             found = None
         # below its friction a joint moves like one with more inertia: the larger torque is right
         confirmed = (found is not None and before is not None and certain(found)

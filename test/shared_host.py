@@ -11,10 +11,13 @@ from robodyn_ros.dynamics import Dynamics
 
 COMPILERS = ('c++', 'cc')
 _MAIN = """\
+#include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <thread>
 #include "cycle_loop.hpp"
 
 using namespace @NAME@_controller;
@@ -56,6 +59,29 @@ int main(int count, char ** arguments)
         get(&stamp, sizeof(stamp));
         answer[0] = loop.update(stamp);
         break;
+      case 't': {  // updates in another thread, which this one takes over from
+        std::atomic<int> updates{0};
+        std::atomic<bool> over{false};
+        std::thread real_time([&] {
+            while (!over) {
+              if (loop.enter()) {
+                loop.update(++stamp);
+                ++updates;
+                loop.leave();
+              }
+            }
+          });
+        while (updates < 3) {
+          std::this_thread::yield();
+        }
+        loop.close();
+        const int before = updates;
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        answer[0] = updates - before;
+        over = true;
+        real_time.join();
+        break;
+      }
       case 'q':
         answer[0] = loop.stop();
         break;
@@ -108,7 +134,8 @@ def build(export, folder):
         _run(['cc', '-std=c99', '-O0', '-c', name.name], folder)
     for name in ('cycle_loop', 'fault_text', 'shared_block', 'main'):
         _run(['c++', *(strict if name != 'main' else ['-std=c++17']), '-c', f'{name}.cpp'], folder)
-    _run(['c++', *(each.name for each in folder.glob('*.o')), '-lm', '-lrt', '-o', 'host'], folder)
+    _run(['c++', *(each.name for each in folder.glob('*.o')), '-lm', '-lrt', '-pthread', '-o',
+          'host'], folder)
     return folder / 'host'
 
 

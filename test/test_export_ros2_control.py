@@ -508,6 +508,13 @@ def test_a_deactivation_brings_the_arm_to_rest_before(owner):
     assert arm.update() and arm.mode in (modes.STOP, modes.HOLD)
 
 
+def test_a_deactivation_waits_for_the_update_under_way(arm):
+    for _ in range(30):
+        arm.activate()
+        arm.show()
+        assert arm.ask('t') == 0.0, 'updates after the thread of the deactivation has taken over'
+
+
 def test_a_deactivation_at_rest_needs_no_updates(owner):
     owner.run(100)
     assert stopped(owner.arm) == 0

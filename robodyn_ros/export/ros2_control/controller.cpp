@@ -241,6 +241,7 @@ CallbackReturn Controller::on_activate(const rclcpp_lifecycle::State &)
 // No update follows: the arm is brought to rest before, and the last torque compensates gravity.
 CallbackReturn Controller::on_deactivate(const rclcpp_lifecycle::State &)
 {
+  loop_->close();  // an update may be under way in the real-time thread
   read_state();
   if (std::this_thread::get_id() != updater_) {
     stop();
@@ -294,6 +295,9 @@ return_type Controller::update_and_write_commands(
   const rclcpp::Time & time, const rclcpp::Duration &)
 {
   updater_ = std::this_thread::get_id();
+  if (!loop_->enter()) {
+    return return_type::OK;
+  }
   read_state();
   if (is_in_chained_mode()) {
     const double * references = reference_interfaces_.data();
@@ -315,6 +319,7 @@ return_type Controller::update_and_write_commands(
   fault_time_ = fault.time;
   fault_ = static_cast<int>(fault.code);  // last: with it the others are read
   owned_ = loop_->has_owner();
+  loop_->leave();
   return return_type::OK;
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <thread>
 #include <utility>
 
 namespace @NAME@_controller
@@ -48,6 +49,29 @@ void CycleLoop::activate()
   begun_ = guided_ = owned_ = follows_ = stopping_ = false;
   taken_ = released_ = 0;
   block_.store(@PREFIX@WORD_SESSION, ++session_);
+  closed_ = false;
+}
+
+bool CycleLoop::enter()
+{
+  inside_ = true;  // before `closed_` is read, as close() writes that before it reads this
+  if (closed_) {
+    inside_ = false;
+  }
+  return inside_;
+}
+
+void CycleLoop::leave()
+{
+  inside_ = false;
+}
+
+void CycleLoop::close()
+{
+  closed_ = true;
+  while (inside_) {
+    std::this_thread::yield();
+  }
 }
 
 bool CycleLoop::update(int64_t stamp)

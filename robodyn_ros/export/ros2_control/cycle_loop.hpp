@@ -3,6 +3,7 @@
 #ifndef CYCLE_LOOP_HPP_
 #define CYCLE_LOOP_HPP_
 
+#include <atomic>
 #include <cstdint>
 
 #include "@NAME@.h"
@@ -20,7 +21,7 @@ struct DriveCommand
   double q[JOINTS], qd[JOINTS], kp[JOINTS], kd[JOINTS], effort[JOINTS];
 };
 
-/// Runs the cycle; nothing here allocates, locks, logs or waits, except the constructor.
+/// Runs the cycle; nothing here allocates, locks, logs or waits, except the constructor and close().
 ///
 /// Without an owner the arm is held with the program of the export. An owner hands over a memory
 /// and a program; its motions are stopped if it falls silent.
@@ -35,6 +36,15 @@ public:
 
   /// Return the state, to be written before each update: q, qd, effort (NaN if not measured).
   @NAME@_state & state() {return state_;}
+
+  /// Begin an update in the real-time thread; return false if another thread has taken over.
+  ///
+  /// The state is written, and update() called, between this and leave().
+  bool enter();
+  void leave();
+
+  /// Take over from the real-time thread until the next activation; wait for its update to end.
+  void close();
 
   /// Compute the torque for the state; return whether there is one.
   bool update(int64_t stamp);
@@ -91,6 +101,7 @@ private:
   int64_t session_ = 0, count_ = 0, sent_ = 0, taken_ = 0, released_ = 0;
   bool begun_ = false, guided_ = false, owned_ = false, follows_ = false, chained_ = false;
   bool stopping_ = false;
+  std::atomic<bool> inside_{false}, closed_{false};
 };
 
 }  // namespace @NAME@_controller

@@ -508,6 +508,16 @@ def test_a_deactivation_brings_the_arm_to_rest_before(owner):
     assert arm.update() and arm.mode in (modes.STOP, modes.HOLD)
 
 
+def test_a_deactivation_without_states_ends_when_the_model_is_at_rest(owner):
+    # as where one of two threads of the executor switches, and the other waits for it
+    arm = owner.arm
+    owner.follow(START + [0.5, 0.5], 1.0)
+    owner.run(500)
+    last = np.concatenate([arm.q, arm.qd, np.full(2, np.nan)]).tobytes()
+    arm.show = lambda q=None: arm.ask('s', last)
+    assert 50 < stopped(arm) < 500
+
+
 def test_a_deactivation_waits_for_the_update_under_way(arm):
     for _ in range(30):
         arm.activate()

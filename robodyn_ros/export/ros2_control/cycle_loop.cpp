@@ -114,8 +114,10 @@ bool CycleLoop::update(int64_t stamp)
 bool CycleLoop::stop()
 {
   const double mode = memory_->motion.mode;
+  // the executor of a switch may deliver no states: then the arm is at rest once its model is
+  const bool silent = memory_->acceptance.kind == @PREFIX@KIND_SILENT;
   const bool moves = mode == @PREFIX@TRACK || mode == @PREFIX@REACH || mode == @PREFIX@STOP ||
-    moving() >= 0;
+    (!silent && moving() >= 0);
   // in CARRY the torque is that of gravity already, or was faded out by its owner
   if (!begun_ || mode == @PREFIX@CARRY || !moves) {
     return false;

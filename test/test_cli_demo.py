@@ -189,8 +189,24 @@ def test_a_long_step_is_not_silent_where_no_terminal_is(monkeypatch):
     assert all('s  search' in line for line in lines) and lines[-1].endswith('found')
 
 
-@pytest.mark.parametrize('keeps', [True, False])
-def test_logs_that_are_kept_are_named(keeps, tmp_path, monkeypatch, capsys):
+def test_the_controller_compensates_the_friction_that_the_demo_simulates(tmp_path):
+    pytest.importorskip('rclpy', reason='the session needs ROS 2')
+    from robodyn_ros.client.session import Session
+    text = (ROOT / 'urdf/robodyn7.urdf').read_text().replace('damping="0.004"', 'damping="2.0"')
+    model = RobotModel.from_urdf(text)
+    assert any('placeholder' in each for each in model.warnings)
+    session = Session(SimpleNamespace(parameters=dict), model, np.zeros(7), 1e3, tmp_path)
+    session.recorder = SimpleNamespace(references=(), wait=lambda *_: True, close=lambda: None)
+    given = {}
+    session._child = lambda name, parameters: given.update(parameters)
+    with session:
+        session.start_controller()
+    np.testing.assert_array_equal(given['friction.viscous'], model.damping)
+    np.testing.assert_array_equal(given['friction.coulomb'], model.friction)
+
+
+@pytest.mark.parametrize('keeps, fails', [(True, False), (False, False), (False, True)])
+def test_logs_that_are_kept_are_named(keeps, fails, tmp_path, monkeypatch, capsys):
     pytest.importorskip('rclpy', reason='the session needs ROS 2')
     from robodyn_ros.cli.demo import command
     from robodyn_ros.client.session import Session
@@ -204,12 +220,18 @@ def test_logs_that_are_kept_are_named(keeps, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(command.signal, 'signal', lambda *_: None)
     monkeypatch.setenv('ROS_DOMAIN_ID', '63')
     monkeypatch.setattr(Session, 'start', started)
-    monkeypatch.setattr(command, 'Scenario', lambda *_: SimpleNamespace(run=lambda: None))
+
+    def run():
+        if fails:
+            raise StateError('the motion is refused')
+
+    monkeypatch.setattr(command, 'Scenario', lambda *_: SimpleNamespace(run=run))
     monkeypatch.setattr(command, '_conclude_all', lambda *_: 0)
-    assert main(['demo', '--output', str(tmp_path), *(['--keep-logs'] if keeps else [])]) == 0
+    assert main(['demo', '--output', str(tmp_path), *(['--keep-logs'] if keeps else [])]
+                ) == (USER_MISTAKE if fails else 0)
     said = capsys.readouterr().out
     logs = sorted(tmp_path.glob('*.log'))
-    assert len(logs) == 2 * keeps and all(str(log) in said for log in logs)
+    assert len(logs) == 2 * (keeps or fails) and all(str(log) in said for log in logs)
 
 
 def test_a_terminal_sees_the_time_pass():

@@ -108,10 +108,11 @@ class Session:
         """Start the controller, and wait until it holds the arm (raises as `start`)."""
         recorder = self.recorder
         before = len(recorder.references)
-        # the arm is its model, and what is shown begins at once
+        # the arm is its model, with friction that looks invented, and what is shown begins at once
         self.controller = self._child('controller', {
             **self._robot.parameters(), 'natural_frequency': [STIFFNESS],
-            'measure_loop': False})
+            'friction.viscous': self.model.damping.tolist(),
+            'friction.coulomb': self.model.friction.tolist(), 'measure_loop': False})
         # ROS may discover one of the two topics long before the other
         if not recorder.wait(lambda: recorder.states and len(recorder.references) > before,
                              _START):
@@ -155,8 +156,9 @@ class Session:
                 'variable unset, and the demo chooses an unused domain')
 
     def log_files(self) -> list[Path]:
-        """Return the paths of the log files."""
-        return [child.log for child in (self.simulator, self.controller, *self._extra)]
+        """Return the paths of the log files of processes that were started."""
+        started = (getattr(self, name, None) for name in ('simulator', 'controller'))
+        return [child.log for child in (*started, *self._extra) if child is not None]
 
     def remove_logs(self) -> None:
         """Remove the log files."""

@@ -79,8 +79,24 @@ def run(options: argparse.Namespace) -> int:
         ArmController(dynamics).compile_all()
         step.result = f'{model.name}, {model.nv} joints, {motion.duration:.1f} s of motion'
     findings = Findings(model, motion)
-    with Session(robot, model, motion.start, options.rate, options.output,
-                 steps.tick, bool(options.bag)) as session:
+    session = Session(robot, model, motion.start, options.rate, options.output, steps.tick,
+                      bool(options.bag))
+    try:
+        code = _run(session, robot, findings, options, steps)
+    except RobodynError:
+        steps.write_line('logs: ' + ', '.join(map(str, session.log_files())))
+        raise
+    if options.keep_logs:
+        steps.write_line('logs: ' + ', '.join(map(str, session.log_files())))
+    else:
+        session.remove_logs()
+    return code
+
+
+def _run(session: Session, robot: Robot, findings: Findings, options: argparse.Namespace,
+         steps: Steps) -> int:
+    """Run all in a session; return the exit code."""
+    with session:
         with steps('start simulator and controller') as step:
             session.start()
             step.result = f'on ROS_DOMAIN_ID={session.domain}, this machine only'
@@ -91,10 +107,6 @@ def run(options: argparse.Namespace) -> int:
         code = _conclude_all(session, findings, options, steps)
         if options.view:
             stay(session, address, steps)
-    if options.keep_logs:
-        steps.write_line('logs: ' + ', '.join(map(str, session.log_files())))
-    else:
-        session.remove_logs()
     return code
 
 

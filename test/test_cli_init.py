@@ -1,8 +1,12 @@
 """Parameters for a first launch: a file that the controller takes, and that holds the arm."""
 
+from pathlib import Path
+import sys
+
 from lockstep_arm import LockstepArm
 import numpy as np
 import pytest
+from robodyn_ros.cli import options
 from robodyn_ros.cli.main import main, USER_MISTAKE
 from robodyn_ros.model.robot import Robot
 from robodyn_ros.share import share_path
@@ -40,6 +44,16 @@ def test_who_compensates_gravity_is_written(tmp_path, answer, value):
     text, values = written(tmp_path, ARM, '--driver-compensates-gravity', answer)
     assert values['driver_compensates_gravity'] is value
     assert 'true or false' not in text
+
+
+def test_the_next_line_is_one_that_can_be_typed_here(monkeypatch):
+    monkeypatch.setattr(options.shutil, 'which', lambda _: '/opt/ros/bin/ros2')
+    assert options.next_line(Path('my arm.yaml'), 'left') == (
+        "ros2 launch robodyn_ros controller.launch.py params_file:='my arm.yaml' namespace:=left")
+    monkeypatch.setattr(options.shutil, 'which', lambda _: None)
+    node, *rest = options.next_line(Path('arm.yaml'), 'left').split()
+    assert Path(node) == Path(sys.executable).parent / 'controller'
+    assert rest == ['--ros-args', '--params-file', 'arm.yaml', '-r', '__ns:=/left']
 
 
 class Arm:

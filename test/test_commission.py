@@ -52,7 +52,7 @@ def test_a_mujoco_arm_with_rotors_friction_and_wrong_masses(tmp_path, monkeypatc
     options = ['commission', str(urdf), '--dry-run', '--yes', '--folder', str(folder)]
     assert main([*options, '--duration', '10', '--search', '1']) == 0
     said = capsys.readouterr().out
-    assert f'params_file:={folder / "arm.yaml"}' in said
+    assert said.rstrip().endswith(str(folder / 'arm.yaml'))
     done = Folder(folder, [*Robot(urdf).options(), '--dry-run', '0']).done
     assert list(done) == [step.name for step in STEPS]
     before, after = (max(done[name]['rms']) for name in ('before', 'after'))
@@ -154,7 +154,7 @@ def test_an_interruption_holds_the_arm_and_is_resumed(commission):
     steps[1] = step('live')
     code, said, calls = commission.run(steps, '--yes')
     assert code == 0 and calls == ['live', 'activation']
-    assert 'activation says' in said and 'ros2 launch robodyn_ros controller.launch.py' in said
+    assert 'activation says' in said and said.rstrip().endswith('arm.yaml')
     code, _, calls = commission.run(steps, '--yes', '--repeat', 'live')
     assert code == 0 and calls == ['live', 'activation']
 

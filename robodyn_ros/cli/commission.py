@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-import shlex
 import textwrap
 
 from robodyn_ros.cli.options import (
     add_consent_arguments, add_enclave_argument, add_gravity_argument, add_namespace_argument,
-    add_range_argument, add_robot_arguments, between, check_consent, robot_of)
+    add_range_argument, add_robot_arguments, between, check_consent, next_line, robot_of)
 from robodyn_ros.cli.terminal import agreed, answered, Steps
 from robodyn_ros.commissioning.dry_run import SimulatedArm
 from robodyn_ros.commissioning.first_parameters import GRAVITY_IN_DRIVER
@@ -140,10 +139,7 @@ def _commission(options: argparse.Namespace, robot: Robot, dynamics: Dynamics, f
         raise
     finally:
         arm.stop()
-    for line in ('The next line to type:',
-                 '  ros2 launch robodyn_ros controller.launch.py params_file:='
-                 + shlex.quote(str(path)) + (f' namespace:={options.namespace}'
-                                             if options.namespace else '')):
+    for line in ('The next line to type:', '  ' + next_line(path, options.namespace)):
         out.write_line(line)
     return 0
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-import shlex
 
-from robodyn_ros.cli.options import add_gravity_argument, add_robot_arguments, robot_of
+from robodyn_ros.cli.options import add_gravity_argument, add_robot_arguments, next_line, robot_of
 from robodyn_ros.cli.terminal import Steps
 from robodyn_ros.commissioning.first_parameters import first_parameters
 from robodyn_ros.exceptions import ParameterError
@@ -42,7 +41,6 @@ def run(options: argparse.Namespace) -> int:
     path.write_text(text, encoding='utf-8')
     out = Steps()
     for line in (*text.splitlines(), '', f'written: {path}', 'The next line to type:',
-                 '  ros2 launch robodyn_ros controller.launch.py params_file:='
-                 + shlex.quote(str(path))):
+                 '  ' + next_line(path)):
         out.write_line(line)
     return 0

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+import shlex
+import shutil
+import sys
 
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model.robot import EARTH, Robot
@@ -112,3 +115,16 @@ def between(low: float, high: float):
             raise argparse.ArgumentTypeError(f'{text!r} must be a number from {low:g} to {high:g}')
         return value
     return number_in_range
+
+
+def next_line(path: Path, namespace: str = '') -> str:
+    """Return the command that starts the controller with a file of parameters."""
+    name = shlex.quote(str(path))
+    if shutil.which('ros2'):
+        return ('ros2 launch robodyn_ros controller.launch.py params_file:=' + name
+                + (f' namespace:={namespace}' if namespace else ''))
+    # the wheels of ROS contain no `ros2 launch`
+    node = shlex.quote(str(Path(sys.executable).parent / 'controller'))
+    space = '/' + namespace.strip('/')
+    return (f'{node} --ros-args --params-file {name}'
+            + (f' -r __ns:={space}' if namespace else ''))

@@ -24,6 +24,17 @@ double seconds(clockid_t clock)
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
+// Return the first joint that is not at rest, or -1.
+int first_moving(const double * qd)
+{
+  for (int j = 0; j < JOINTS; ++j) {
+    if (!(std::fabs(qd[j]) <= AT_REST)) {
+      return j;
+    }
+  }
+  return -1;
+}
+
 bool is_finite(const @NAME@_state & state)
 {
   for (int j = 0; j < JOINTS; ++j) {
@@ -114,10 +125,10 @@ bool CycleLoop::update(int64_t stamp)
 bool CycleLoop::stop()
 {
   const double mode = memory_->motion.mode;
-  // the executor of a switch may deliver no states: then the arm is at rest once its model is
-  const bool silent = memory_->acceptance.kind == @PREFIX@KIND_SILENT;
-  const bool moves = mode == @PREFIX@TRACK || mode == @PREFIX@REACH || mode == @PREFIX@STOP ||
-    (!silent && moving() >= 0);
+  // the executor of a switch may deliver no states: then the arm is at rest once its reference is
+  const bool moves = memory_->acceptance.kind == @PREFIX@KIND_SILENT ?
+    first_moving(memory_->motion.reference.qd) >= 0 : mode == @PREFIX@TRACK ||
+    mode == @PREFIX@REACH || mode == @PREFIX@STOP || moving() >= 0;
   // in CARRY the torque is that of gravity already, or was faded out by its owner
   if (!begun_ || mode == @PREFIX@CARRY || !moves) {
     return false;
@@ -136,12 +147,7 @@ bool CycleLoop::stop()
 
 int CycleLoop::moving() const
 {
-  for (int j = 0; j < JOINTS; ++j) {
-    if (!(std::fabs(memory_->qd[j]) <= AT_REST)) {
-      return j;
-    }
-  }
-  return -1;
+  return first_moving(memory_->qd);
 }
 
 bool CycleLoop::end()

@@ -23,6 +23,7 @@ def ask(client, request, wait: Callable[[Callable[[], Any], float], bool], timeo
     client : rclpy.client.Client
         Client of a service that is ready.
     request : message
+        Of its type.
     wait : callable
         `wait(condition, timeout)` runs callbacks until the condition holds, at most `timeout` s,
         and returns whether it holds.

@@ -1,4 +1,4 @@
-"""Calls of services whose response does not arrive."""
+"""Calls of services whose response does not arrive, and waiting with a node."""
 
 import threading
 import time
@@ -8,7 +8,9 @@ import pytest
 rclpy = pytest.importorskip('rclpy')
 
 from robodyn_ros.client.services import ask  # noqa: E402
+from robodyn_ros.nodes.process import run  # noqa: E402
 from ros_process import Probe  # noqa: E402
+from std_msgs.msg import String  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
 NAME = 'order'
@@ -52,3 +54,21 @@ def test_a_request_without_response_is_sent_again_unless_it_may_be_executed_once
     finally:
         server.ended.set()
         server.join()
+
+
+def test_a_node_that_is_waited_with_inside_of_a_wait_goes_on_receiving():
+    """A node belongs to one executor: the inner wait took it away from the outer one."""
+    with Probe('sending') as sender, Probe('waiting') as probe:
+        messages, sent = [], []
+        probe.node.create_subscription(String, 'news', messages.append, 10)
+        publisher = sender.publisher(String, 'news')
+        probe.node.executor.remove_node(probe.node)
+
+        def received():
+            if not sent:
+                assert not run(probe.node, lambda: False, 0.05)
+            if len(sent) < 3 and len(messages) == len(sent):
+                sent.append(publisher.publish(String(data='x')))
+            return len(messages) == 3
+
+        assert run(probe.node, received, 30.0)

@@ -106,7 +106,8 @@ def run(node: Node, until: Callable[[], bool], timeout: float | None = None,
     node : Node
         Node whose callbacks are run in this thread.
     until : callable
-        Condition, checked after every callback and at least every `interval` seconds.
+        Condition, checked after every callback and at least every `interval` seconds; it may call
+        this function itself.
     timeout : float, optional
         Longest duration on the steady clock, in s.
     interval : float
@@ -119,7 +120,7 @@ def run(node: Node, until: Callable[[], bool], timeout: float | None = None,
 
     """
     end = None if timeout is None else time.monotonic() + timeout
-    executor = SingleThreadedExecutor(context=node.context)
+    executor, outer = SingleThreadedExecutor(context=node.context), node.executor
     executor.add_node(node)
     try:
         while not deferring_interrupt(until):
@@ -133,6 +134,8 @@ def run(node: Node, until: Callable[[], bool], timeout: float | None = None,
     finally:
         executor.remove_node(node)
         executor.shutdown(timeout_sec=1.0)
+        if outer is not None:  # a node has one executor: it would serve no callback any more
+            outer.add_node(node)
 
 
 def run_until_stopped(node: Node, stop: StopRequest) -> None:

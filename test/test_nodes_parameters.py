@@ -15,6 +15,7 @@ from robodyn_ros.exceptions import ParameterError  # noqa: E402
 from robodyn_ros.nodes.description import joint_values  # noqa: E402
 from robodyn_ros.nodes.parameters import descriptor, Parameters  # noqa: E402
 from robodyn_ros.nodes.simulator import parameters as simulator_parameters  # noqa: E402
+from robodyn_ros.nodes.simulator.sensor_parameters import _shifts  # noqa: E402
 from robodyn_ros.settings import (  # noqa: E402
     for_each_joint, group, Numbers, Parameter, parameter, settings, Texts, values as by_name)
 import ros_process  # noqa: F401, E402
@@ -279,6 +280,11 @@ def test_joint_values():
             joint_values('locked', (wrong,))
     with pytest.raises(ParameterError, match='twice'):
         joint_values('locked', ('a:1', 'a:2'))
+    for text, why in (('nan', 'finite'), ('-inf', 'finite'), ('1e-310', 'too small')):
+        with pytest.raises(ParameterError, match=f"'b' {text}: .*{why}"):
+            joint_values('locked', ('a:1', f'b:{text}'))
+        with pytest.raises(ParameterError, match=why):
+            _shifts((f'link3:0.01,{text},0',))
 
 
 def test_every_row_of_the_simulator_is_described():

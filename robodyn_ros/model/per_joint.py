@@ -6,7 +6,7 @@ import numpy as np
 
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model.robot_model import RobotModel
-from robodyn_ros.settings import per_joint
+from robodyn_ros.settings import per_joint, unusable
 
 _USUAL_SPEED = 2.0  # rad/s or m/s, for a joint without velocity limit
 
@@ -28,7 +28,8 @@ def joint_values(parameter: str, entries: tuple[str, ...],
     Raises
     ------
     ParameterError
-        An entry does not have this form, or a joint is named twice.
+        An entry does not have this form, its number is not finite or too small to compute with,
+        or a joint is named twice.
 
     """
     numbers: dict[str, float] = {}
@@ -42,6 +43,9 @@ def joint_values(parameter: str, entries: tuple[str, ...],
         if not colon or not joint:
             raise ParameterError(f'parameter {parameter!r} has the entry {entry!r}: write it as '
                                  + form, entry=entry)
+        if why := unusable(value):
+            raise ParameterError(f'parameter {parameter!r} gives {joint!r} {text.strip()}: {why}',
+                                 joint=joint, value=value)
         if joint in numbers:
             raise ParameterError(f'parameter {parameter!r} names {joint!r} twice: leave one out',
                                  joint=joint)

@@ -19,10 +19,11 @@ of parameters and documentation derive from the fields.
 
 from robodyn_ros.settings.declaration import (
     for_each_joint, group, Numbers, parameter, settings, Texts)
-from robodyn_ros.settings.description import KINDS, Parameter
+from robodyn_ros.settings.description import KINDS, Parameter, unusable
 from robodyn_ros.settings.joint_numbers import numbers, per_joint
 from robodyn_ros.settings.tree import for_joints, JOINT, parameters, values, with_values
 
 __all__ = [
     'for_each_joint', 'for_joints', 'group', 'JOINT', 'KINDS', 'Numbers', 'numbers', 'Parameter',
-    'parameter', 'parameters', 'per_joint', 'settings', 'Texts', 'values', 'with_values']
+    'parameter', 'parameters', 'per_joint', 'settings', 'Texts', 'unusable', 'values',
+    'with_values']

@@ -17,6 +17,15 @@ _REMEDY = {
     'string_array': 'a list of texts'}
 
 
+def unusable(value: float) -> str:
+    """Return why nothing can be computed with a number; '' if it can be used."""
+    if not math.isfinite(value):
+        return 'it must be finite'
+    if 0.0 < abs(value) < sys.float_info.min:
+        return 'that is too small to compute with; set it to 0 or a number in SI units'
+    return ''
+
+
 @dataclass(frozen=True)
 class Parameter:
     """
@@ -109,11 +118,8 @@ class Parameter:
     def _check_range(self, value: float, place: str) -> None:
         if self.maximum == math.inf and value == math.inf:
             return
-        if not math.isfinite(value):
-            raise self._refused(value, 'it must be finite', place)
-        if 0.0 < abs(value) < sys.float_info.min:
-            raise self._refused(value, 'that is too small to compute with; set it to 0 or a '
-                                'number in SI units', place)
+        if why := unusable(value):
+            raise self._refused(value, why, place)
         if self.minimum is not None and value < self.minimum:
             raise self._refused(value, f'the least allowed is {self._with_unit(self.minimum)}',
                                 place)

@@ -9,7 +9,8 @@ from typing import Any
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.nodes.description import joint_values
-from robodyn_ros.settings import group, Numbers, parameter, parameters, per_joint, settings, Texts
+from robodyn_ros.settings import (
+    group, Numbers, parameter, parameters, per_joint, settings, Texts, unusable)
 from robodyn_ros.simulation.faults import Campaign, Fault, KINDS, parse_fault
 from robodyn_ros.simulation.mismatch import mismatched
 from robodyn_ros.simulation.sensors import SensorSettings
@@ -143,6 +144,9 @@ def _shifts(entries: Sequence[str]) -> dict[str, list[float]]:
             raise ParameterError(
                 f"parameter 'mismatch.com_shift' has the entry {entry!r}: write it as link:x,y,z, "
                 'such as link3:0.01,0,-0.02, once for a link', entry=entry)
+        for why in filter(None, map(unusable, numbers)):
+            raise ParameterError(
+                f"parameter 'mismatch.com_shift' has the entry {entry!r}: {why}", entry=entry)
         shifts[link.strip()] = numbers
     return shifts
 

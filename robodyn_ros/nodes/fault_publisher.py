@@ -11,7 +11,7 @@ from geometry_msgs.msg import InertiaStamped, Vector3Stamped
 import numpy as np
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
+from std_msgs.msg import Header, String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robodyn_ros.model import Payload, RobotModel
@@ -60,11 +60,26 @@ class FaultPublisher:
         self._gravity.publish(message)
 
     @contextmanager
-    def second_description(self, urdf: str) -> Iterator[None]:
-        """Publish another robot_description; the publisher exists in the `with` block."""
-        publisher = self._node.create_publisher(String, 'robot_description', qos.latched())
+    def forged(self, topic: str, frame: str) -> Iterator[Callable[[], None]]:
+        """Yield a function that publishes a heartbeat or state of a node in its place."""
+        publisher = self._node.create_publisher(Header, topic, qos.latched())
+
+        def publish() -> None:
+            message = Header(frame_id=frame)
+            set_stamp(message.stamp, time.time_ns())
+            publisher.publish(message)
+
         try:
-            publisher.publish(String(data=urdf))
+            yield publish
+        finally:
+            self._node.destroy_publisher(publisher)
+
+    @contextmanager
+    def second_text(self, topic: str, text: str) -> Iterator[None]:
+        """Publish a latched text; the publisher exists in the `with` block."""
+        publisher = self._node.create_publisher(String, topic, qos.latched())
+        try:
+            publisher.publish(String(data=text))
             yield
         finally:
             self._node.destroy_publisher(publisher)

@@ -131,6 +131,9 @@ CASES = (
          ((_SURE, 'named twice'),), (0.002, 1.0)),
     Case('second publisher', 'another node publishes joint states of another position',
          inject.second_publisher, _ENDS, 'comes to rest', (), (0.1, 0.6), (0.05, 0.5)),
+    Case('forgotten publisher', 'another node publishes joint states of the home position, 200 Hz',
+         inject.forgotten_publisher, _UNDISTURBED, 'it was not there at activation, so that its '
+         'states are not used; the motion continues', (), (0.5, 2.0)),
     Case('stamps jump', 'the clock of the driver is set ahead or back, then corrected',
          inject.Faulty('clock_jump', amount='signed'), _ENDS, 'old stamps count as silence', (),
          (0.05, 1.0), (0.05, 2.0)),
@@ -185,6 +188,15 @@ CASES = (
     Case('other URDF', 'robot_description of an arm twice as heavy', inject.other_urdf,
          _UNDISTURBED, 'used by the next configuration only; the motion continues', (),
          (0.3, 1.0)),
+    # --- other nodes in place of ours
+    Case('heartbeats forged', 'another node publishes heartbeats, 200 Hz, while the controller is '
+         'killed', inject.forged_heartbeats, _ENDS, 'the guard brings the arm to rest; a new '
+         'controller takes over after a reset', ((0.0, _GUARD_COMMANDS),), (0.5, 1.5)),
+    Case('guard states forged', 'another node says, 50 Hz, that the guard commands the arm',
+         inject.forged_guard_states, _UNDISTURBED, 'the motion continues', (), (0.5, 1.5)),
+    Case('bad contract', 'another node publishes a configuration for the guard that is none',
+         inject.other_contract, _UNDISTURBED, 'logged and ignored; the motion continues', (),
+         (0.5, 1.5)),
     # --- loads
     Case('payload unknown', "a payload of up to 5 % of the arm's mass, then removed",
          inject.Loaded(False), Requirements(drift=0.02), 'sags, then rests', (), (0.5, 1.0),

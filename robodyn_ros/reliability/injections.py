@@ -256,6 +256,46 @@ def second_publisher(testbed: Testbed, draw: Draw) -> None:
             testbed.wait(0.03)
 
 
+def forgotten_publisher(testbed: Testbed, draw: Draw) -> None:
+    """Publish joint states of the home position from a second node, 200 times per second."""
+    home, end = np.zeros(testbed.model.nv), time.monotonic() + draw.duration
+    with testbed.recorder.fault_publisher.second_joint_states(
+            testbed.model.joint_names) as publish:
+        while time.monotonic() < end:
+            publish(home)
+            testbed.wait(0.005)
+
+
+def forged_heartbeats(testbed: Testbed, draw: Draw) -> None:
+    """Publish heartbeats of a controller that is killed meanwhile, 200 times per second."""
+    recorder = testbed.recorder
+    topic = f'{testbed.name_of("controller")}/heartbeat'
+    with recorder.fault_publisher.forged(topic, recorder.controller_state) as publish:
+        testbed.end('controller', signal.SIGKILL)
+        end = time.monotonic() + draw.duration
+        while time.monotonic() < end:
+            publish()
+            testbed.wait(0.005)
+    testbed.wait_for_exit('controller')
+
+
+def forged_guard_states(testbed: Testbed, draw: Draw) -> None:
+    """Publish states of a guard that commands the arm, 50 times per second."""
+    topic = f'{testbed.name_of("guard")}/state'
+    with testbed.recorder.fault_publisher.forged(topic, 'commanding') as publish:
+        end = time.monotonic() + draw.duration
+        while time.monotonic() < end:
+            publish()
+            testbed.wait(0.02)
+
+
+def other_contract(testbed: Testbed, draw: Draw) -> None:
+    """Publish a configuration for the guard that it cannot read, latched."""
+    with testbed.recorder.fault_publisher.second_text(
+            f'{testbed.name_of("controller")}/guard_contract', '{"version": "?"'):
+        testbed.wait(draw.duration)
+
+
 def bad_trajectories(testbed: Testbed, draw: Draw) -> Sequence[str]:
     """Send trajectories with every defect."""
     from robodyn_ros.nodes import fault_publisher  # needs ROS
@@ -305,5 +345,5 @@ def other_urdf(testbed: Testbed, draw: Draw) -> None:
     """Publish another robot_description, of an arm twice as heavy."""
     heavier = re.sub(r'(<mass\s+value=")([^"]+)"',
                      lambda match: f'{match[1]}{2.0 * float(match[2])}"', testbed.urdf)
-    with testbed.recorder.fault_publisher.second_description(heavier):
+    with testbed.recorder.fault_publisher.second_text('robot_description', heavier):
         testbed.wait(draw.duration)

@@ -519,8 +519,8 @@ def test_a_deactivation_without_states_ends_when_the_model_is_at_rest(owner):
     update = arm.update
     arm.update = lambda: (time.sleep(1e-3), update())  # without states time is that of the machine
     begin = time.monotonic()
-    assert stopped(arm) > 50
-    assert time.monotonic() - begin < 1.9  # and not after the 2 s in which it gives up
+    assert stopped(arm) > 0
+    assert 0.05 < time.monotonic() - begin < 1.9  # and not after the 2 s in which it gives up
 
 
 def test_a_deactivation_waits_for_the_update_under_way(arm):

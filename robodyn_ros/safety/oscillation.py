@@ -28,8 +28,8 @@ from robodyn_ros.dynamics.jit.vectors import largest, positive, product, scaled,
 LEAST = 0.02       # of the natural frequency; a joint that still oscillates is a fault
 _LOWER = 0.25       # of the natural frequency, at each alarm
 _MEAN = 0.1        # s, time constant of motion that is no oscillation
-_SHORTEST = 2e-3   # s of a half wave: shorter ones are noise, unless they are loud
-_PERIODS = 2.5     # of the states, that a half wave lasts at least
+_SHORTEST = 2e-3   # s of a half wave: shorter ones are noise
+_PERIODS, _TWO = 2.5, 1.5  # of the states, that a half wave lasts at least; a loud one
 # s of a half wave that no hand makes so small, of one that alternates quickly, of the longest one
 _FASTEST, _FAST, _LONGEST = 0.065, 0.09, 0.13
 _REGULAR = 0.34    # of a half wave, by which the next may differ
@@ -187,8 +187,10 @@ def _half_wave(x, dt, interval, error, torque, speed, inertia):
     caused = at_least(maximum(effort, x.last_effort) * maximum(elapsed, x.half),
                       _CAUSED * math.pi * inertia * peak)
     loud = above(peak, _LOUD * speed)
-    lasts = both(either(loud, above(elapsed, maximum(
-        _SHORTEST, _PERIODS * maximum(interval, dt)))), below(elapsed, _LONGEST))
+    period = maximum(interval, dt)
+    # steps of a coarse encoder last one state
+    shortest = when(loud, _TWO * period, maximum(_SHORTEST, _PERIODS * period))
+    lasts = both(above(elapsed, shortest), below(elapsed, _LONGEST))
     small = speed * when(below(maximum(elapsed, x.half), _FASTEST), _SMALLEST, _SMALL)
     # a loud one of a resonance needs little torque
     counts = all_of([lasts, either(caused, loud), above(peak, small)])

@@ -83,7 +83,8 @@ def test_a_guard_does_not_swing_elastic_joints(stiffness, delay):
     arm = margins.Elastic(DYNAMICS, margins.start(MODEL), stiffness, margins.ROTORS['robodyn7'],
                           'motor')
     before, after, *_ = margins.take_over(MODEL, DYNAMICS, arm, 1000, delay)
-    assert before < 1.0 and after < 0.6
+    # that of the map is 1.3; the springs' own damping ends it
+    assert before < 1.0 and after < 0.9
 
 
 def test_the_map_shows_a_loop_that_swings(monkeypatch):

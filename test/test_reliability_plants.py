@@ -162,7 +162,7 @@ def test_wrists_with_rotors_and_masses_that_the_model_lacks_rest(study):
         assert not each.failed and not each.fault
 
 
-@pytest.mark.parametrize('plant', [14, 33, 65, 86, 125, 150])
+@pytest.mark.parametrize('plant', [33, 65, 86, 150, 324, 363, 399])
 def test_elastic_joints_that_swing_are_calmed_before_and_after_a_fault(study, plant):
     """Each was far above its limits: by damping, a collision, a changed source of velocities."""
     run, = simulate(study, [seeds_of([NOTHING], 0, plant + 1)[-1]])

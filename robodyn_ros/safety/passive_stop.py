@@ -4,8 +4,8 @@ Passive stop: the reaction to a fault of the feedback itself.
 An arm whose loop is unstable must not be stopped by this loop. The torque is the gravity torque of
 the measured position, and a damping. - d M(q) qd lets all velocities decay at the rate d, without
 coupling, and with T from torque to velocity for d T below pi / 2. If a joint has oscillated, each
-joint has d times its lightest inertia instead, which an elastic joint bears, too, and M(q) only
-below the frequencies of resonances: slow sagging is better than shaking, but without it a late
+joint has d times its lightest inertia instead, and M(q), both below the frequencies of resonances
+only, which damping behind a delay would drive: slow sagging is better than shaking, but without it a late
 gravity torque drives an arm away from an equilibrium that is unstable. When the arm has been slow
 for a while, a soft spring that grows keeps it where it is.
 """
@@ -66,7 +66,7 @@ def torque(body, m, q, qd, gains_, limit, lowered):
 
     def alone():
         held, slowed = (scaled(_SOFT_DECAY, product(gains_.lightest_inertia, each))
-                        for each in (away, qd))
+                        for each in (away, m.once))
         return held, added(slowed, scaled(_SOFT_DECAY, body.part(
             'inertial', q, gains_.armature, m.twice)))
 

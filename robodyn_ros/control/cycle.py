@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from robodyn_ros.control.steps import (
-    disturbance, feedback, gravity_check, limits, loads, loop_probe, mean_torque, modes, observer,
-    shutdown, transition, walls, wrenches)
+    disturbance, feedback, feedback_share, gravity_check, limits, loads, loop_probe, mean_torque,
+    modes, observer, shutdown, transition, walls, wrenches)
 from robodyn_ros.control.steps.body import Body
 from robodyn_ros.control.steps.contact import observe
 from robodyn_ros.control.steps.reception import receive
@@ -94,7 +94,10 @@ def respond(robot, functions, table, flags, state, m, p):
                     no(walls.any_recovering(robot, around, p.walls))])
     ext_law, ext_terms, m = external_law_terms(robot, functions, body, now, ready, follows, q, qd,
                                                wrench_torque, m, p)
-    m, terms, report, drift = built_in_law(functions, body, flags, follows, now, dt, q, qd,
+    # the state as the law has it: where the reference was when it was measured
+    law_q, law_qd = when(follows, feedback_share.caught_up(
+        p.share, motion.reference, q, qd), [q, qd])
+    m, terms, report, drift = built_in_law(functions, body, flags, follows, now, dt, law_q, law_qd,
                                            wrench_torque, used.scale, m, p)
     terms = choose(flag(ext_law.active), [
         lambda: terms, lambda: compose(body.nv, dict(zip(Term, ext_terms)), p.limits.effort)])
@@ -119,7 +122,7 @@ def respond(robot, functions, table, flags, state, m, p):
 
     # memory: fault of a torque that was not finite, state of the laws, what was measured and sent
     motion, ext_law, blended = fail(robot, verdict, driven, blended, q, qd, m, p)
-    m = remember(robot, functions, body, m, p, dt, q, qd, terms, report,
+    m = remember(robot, functions, body, m, p, dt, law_q, law_qd, terms, report,
                  silent=silent, follows=all_of([
                      no(modes.no_reference(motion)), no(silent), no(ext_law.active)]),
                  healthy=no(motion.fault.code), undisturbed=both(

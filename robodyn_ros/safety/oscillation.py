@@ -229,6 +229,11 @@ def least(factor):
     return reduce(minimum, factor, 1.0)
 
 
+def filters(m):
+    """Return whether the velocities of a joint are filtered, see `slowed`."""
+    return any_of([below(f, _FILTERED) for f in m.factor])
+
+
 def slowed(m, qd, filtered):
     """
     Return the velocities of a law: filtered ones of joints with little feedback.

@@ -80,7 +80,6 @@ def built_in_law(functions, body, flags, follows, now, dt, q, qd, wrench_torque,
     computed where the law or its gains change, see `transition`.
     """
     silent, reference = flags.silent, m.motion.reference
-    q, qd = when(follows, feedback_share.caught_up(p.share, reference, q, qd), [q, qd])
     floats = both(no(follows), no(silent))
     passive = equal(m.motion.mode, modes.PASSIVE)
     reflected = when(floats, reflection.update(m.reflection, p.reflection, now, dt),
@@ -263,11 +262,13 @@ def remember(robot, functions, body, m, p, dt, q, qd, terms, report, *, silent, 
     springs = choose(has_springs, [
         lambda: law_state.completed(m.springs, 1.0),
         lambda: choose(undisturbed, [lambda: m.springs, stiffness_changed])])
+    # the power of filtered velocities is not that of the dampers
+    dissipated = when(oscillation.filters(m.oscillation), 0.0, report[19])
     task = choose(cartesian, [
         lambda: law_state.completed(m.task_springs, 1.0),
         lambda: choose(undisturbed, [
             lambda: m.task_springs, lambda: law_state.update_stiffness(
-                m.task_springs, dt, report[:6], report[19], p.tank)])])
+                m.task_springs, dt, report[:6], dissipated, p.tank)])])
     learns = all_of([
         adapts, undisturbed, healthy,
         *[equal(x, 0.0) for term in (Term.LIMIT, Term.EXTERNAL, Term.EFFORT)

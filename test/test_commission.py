@@ -10,6 +10,7 @@ import pytest
 
 from robodyn_ros.cli import commission as command
 from robodyn_ros.cli.main import FAILURE, INTERRUPTED, main, USER_MISTAKE
+from robodyn_ros.cli.options import next_line
 from robodyn_ros.commissioning import steps
 from robodyn_ros.commissioning.dry_run import true_urdf, Truth
 from robodyn_ros.commissioning.folder import Folder
@@ -52,7 +53,7 @@ def test_a_mujoco_arm_with_rotors_friction_and_wrong_masses(tmp_path, monkeypatc
     options = ['commission', str(urdf), '--dry-run', '--yes', '--folder', str(folder)]
     assert main([*options, '--duration', '10', '--search', '1']) == 0
     said = capsys.readouterr().out
-    assert said.rstrip().endswith(str(folder / 'arm.yaml'))
+    assert said.rstrip().endswith('  ' + next_line(folder / 'arm.yaml'))
     done = Folder(folder, [*Robot(urdf).options(), '--dry-run', '0']).done
     assert list(done) == [step.name for step in STEPS]
     before, after = (max(done[name]['rms']) for name in ('before', 'after'))
@@ -140,7 +141,7 @@ def commission(tmp_path, monkeypatch, capsys):
     return SimpleNamespace(run=run, step=step, arms=arms)
 
 
-def test_an_interruption_holds_the_arm_and_is_resumed(commission):
+def test_an_interruption_holds_the_arm_and_is_resumed(commission, tmp_path):
     step = commission.step
     steps = [step('preflight'), step('live', KeyboardInterrupt()), step('activation')]
     code, said, calls = commission.run(steps, '--yes')
@@ -154,7 +155,8 @@ def test_an_interruption_holds_the_arm_and_is_resumed(commission):
     steps[1] = step('live')
     code, said, calls = commission.run(steps, '--yes')
     assert code == 0 and calls == ['live', 'activation']
-    assert 'activation says' in said and said.rstrip().endswith('arm.yaml')
+    line, path = said.rstrip().rsplit('\n', 1)[-1].strip(), tmp_path / 'state' / 'arm.yaml'
+    assert 'activation says' in said and line == next_line(path)
     code, _, calls = commission.run(steps, '--yes', '--repeat', 'live')
     assert code == 0 and calls == ['live', 'activation']
 

@@ -93,7 +93,7 @@ class _Joint:
         # a joint whose inertia is not known yet may drift in its hold
         steps = (last.speeds[:-1] - last.speeds[0]) * np.diff(last.times)
         way = float(np.abs(np.cumsum(steps)).max(initial=0.0))
-        # what dry friction lets go on one side only says nothing about the loop
+        # what dry friction lets go on one side only is no response of the loop
         slips = abs(float(steps.sum())) > _ONE_WAY * float(np.abs(steps).sum()) and (
             found is None or found.friction > _STICKS * last.amplitude)
         # and one that friction holds gives way as on a spring

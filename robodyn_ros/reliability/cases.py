@@ -192,7 +192,7 @@ CASES = (
     Case('heartbeats forged', 'another node publishes heartbeats, 200 Hz, while the controller is '
          'killed', inject.forged_heartbeats, _ENDS, 'the guard brings the arm to rest; a new '
          'controller takes over after a reset', ((0.0, _GUARD_COMMANDS),), (0.5, 1.5)),
-    Case('guard states forged', 'another node says, 50 Hz, that the guard commands the arm',
+    Case('guard states forged', 'another node reports, 50 Hz, that the guard commands the arm',
          inject.forged_guard_states, _UNDISTURBED, 'the motion continues', (), (0.5, 1.5)),
     Case('bad contract', 'another node publishes a configuration for the guard that is none',
          inject.other_contract, _UNDISTURBED, 'logged and ignored; the motion continues', (),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 import math
 import re
 import signal
@@ -244,26 +245,32 @@ def _simulate(testbed: Testbed, **parameters) -> None:
 
 # --- messages -------------------------------------------------------------------------------
 
+def _publish_for(testbed: Testbed, seconds: float, publish: Callable[[], None],
+                 period: float) -> None:
+    """Publish again and again; seconds and period in s."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        publish()
+        testbed.wait(period)
+
+
+def _publish_states(testbed: Testbed, draw: Draw, q: np.ndarray, period: float) -> None:
+    """Publish joint states of another position from a second node."""
+    with testbed.recorder.fault_publisher.second_joint_states(
+            testbed.model.joint_names) as publish:
+        _publish_for(testbed, draw.duration, partial(publish, q), period)
+
+
 def second_publisher(testbed: Testbed, draw: Draw) -> None:
     """Publish joint states of another position from a second node, thirty times per second."""
     wrong = testbed.motion.start.copy()
     wrong[draw.joints[0]] += draw.sign * draw.amount
-    end = time.monotonic() + draw.duration
-    fault_publisher = testbed.recorder.fault_publisher
-    with fault_publisher.second_joint_states(testbed.model.joint_names) as publish:
-        while time.monotonic() < end:
-            publish(wrong)
-            testbed.wait(0.03)
+    _publish_states(testbed, draw, wrong, 0.03)
 
 
 def forgotten_publisher(testbed: Testbed, draw: Draw) -> None:
     """Publish joint states of the home position from a second node, 200 times per second."""
-    home, end = np.zeros(testbed.model.nv), time.monotonic() + draw.duration
-    with testbed.recorder.fault_publisher.second_joint_states(
-            testbed.model.joint_names) as publish:
-        while time.monotonic() < end:
-            publish(home)
-            testbed.wait(0.005)
+    _publish_states(testbed, draw, np.zeros(testbed.model.nv), 0.005)
 
 
 def forged_heartbeats(testbed: Testbed, draw: Draw) -> None:
@@ -272,10 +279,7 @@ def forged_heartbeats(testbed: Testbed, draw: Draw) -> None:
     topic = f'{testbed.name_of("controller")}/heartbeat'
     with recorder.fault_publisher.forged(topic, recorder.controller_state) as publish:
         testbed.end('controller', signal.SIGKILL)
-        end = time.monotonic() + draw.duration
-        while time.monotonic() < end:
-            publish()
-            testbed.wait(0.005)
+        _publish_for(testbed, draw.duration, publish, 0.005)
     testbed.wait_for_exit('controller')
 
 
@@ -283,10 +287,7 @@ def forged_guard_states(testbed: Testbed, draw: Draw) -> None:
     """Publish states of a guard that commands the arm, 50 times per second."""
     topic = f'{testbed.name_of("guard")}/state'
     with testbed.recorder.fault_publisher.forged(topic, 'commanding') as publish:
-        end = time.monotonic() + draw.duration
-        while time.monotonic() < end:
-            publish()
-            testbed.wait(0.02)
+        _publish_for(testbed, draw.duration, publish, 0.02)
 
 
 def other_contract(testbed: Testbed, draw: Draw) -> None:

@@ -4,10 +4,10 @@ Passive stop: the reaction to a fault of the feedback itself.
 An arm whose loop is unstable must not be stopped by this loop. The torque is the gravity torque of
 the measured position, and a damping. - d M(q) qd lets all velocities decay at the rate d, without
 coupling, and with T from torque to velocity for d T below pi / 2. If a joint has oscillated, each
-joint has d times its lightest inertia instead, and M(q), both below the frequencies of resonances
-only, which damping behind a delay would drive: slow sagging is better than shaking, but without it a late
-gravity torque drives an arm away from an equilibrium that is unstable. When the arm has been slow
-for a while, a soft spring that grows keeps it where it is.
+joint has d times its lightest inertia and M(q) instead, both below the frequencies of resonances
+only, which damping behind a delay would drive: slow sagging is better than shaking, but without
+damping a late gravity torque drives an arm away from an equilibrium that is unstable. When the arm
+has been slow for a while, a soft spring that grows keeps it where it is.
 """
 
 from __future__ import annotations

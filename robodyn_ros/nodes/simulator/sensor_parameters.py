@@ -144,7 +144,7 @@ def _shifts(entries: Sequence[str]) -> dict[str, list[float]]:
             raise ParameterError(
                 f"parameter 'mismatch.com_shift' has the entry {entry!r}: write it as link:x,y,z, "
                 'such as link3:0.01,0,-0.02, once for a link', entry=entry)
-        for why in filter(None, map(unusable, numbers)):
+        if why := next(filter(None, map(unusable, numbers)), ''):
             raise ParameterError(
                 f"parameter 'mismatch.com_shift' has the entry {entry!r}: {why}", entry=entry)
         shifts[link.strip()] = numbers

@@ -26,7 +26,7 @@ from robodyn_ros.simulation.step import Constants, State, state_size
 
 # last numbers of the constants: kind of the step, number of the run, lockstep, first time
 _SPECIAL = 4
-GAP = State._fields.index('gap')
+_GAP = State._fields.index('gap')
 
 
 class Runs(NamedTuple):
@@ -107,7 +107,7 @@ class FaultLoop:
         arm = np.zeros((count, state_size(nv)))
         arm[:, :nv], arm[:, -1] = q, 1.0
         if self.plant.options['elastic']:
-            arm[:, GAP * nv:(GAP + 1) * nv] = self._loaded(q, joints, inertias)
+            arm[:, _GAP * nv:(_GAP + 1) * nv] = self._loaded(q, joints, inertias)
         state = np.concatenate([
             np.zeros((count, nv + records.MARKS)), arm, np.tile(new_link(nv), (count, 1)),
             np.zeros((count, 1))], axis=1)

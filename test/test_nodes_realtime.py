@@ -37,11 +37,11 @@ if os.getuid() == 0:
 """
 
 
-def run_request(wishes, prepare='', alone=False):
+def run_request(wishes, prepare='', alone=False, after=''):
     environment = {**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)}
     # imported before rights are dropped: an ordinary user may not read the checkout
     code = 'import robodyn_ros.nodes.realtime\n' + REQUEST.format(
-        wishes=wishes, prepare=prepare, alone=alone)
+        wishes=wishes, prepare=prepare, alone=alone) + after
     run = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, timeout=60,
                          env=environment)
     assert run.returncode == 0, run.stderr
@@ -64,6 +64,32 @@ def test_by_default_the_priority_is_taken_where_it_is_permitted():
     assert ('real-time priority 40' in granted) == permitted
     assert (f'policy {os.SCHED_FIFO}' in granted) == permitted
     assert f'policy {os.SCHED_OTHER}' in run_request(default), 'threads of others stay as they are'
+
+
+SPINNING = """
+import threading
+from pathlib import Path
+def named(name):
+    Path(f'/proc/self/task/{threading.get_native_id()}/comm').write_text(name)
+    begun.set()
+    ended.wait()
+ended = threading.Event()
+ids = {}
+for name in 'dds.asyn.0.3', 'dds.ev.0':
+    begun = threading.Event()
+    threading.Thread(target=named, args=(name,), daemon=True).start()
+    begun.wait()
+    ids[name] = threading.enumerate()[-1].native_id
+"""
+
+
+def test_a_thread_that_waits_without_a_pause_keeps_the_ordinary_priority():
+    """Fast DDS tries a lock without a pause; whoever has it would get no processor."""
+    printed = run_request({'priority': 40}, SPINNING, after="""
+print({name: os.sched_getscheduler(thread) for name, thread in ids.items()})""")
+    if 'real-time priority 40' not in printed:
+        pytest.skip('a real-time priority is not permitted here')
+    assert str({'dds.asyn.0.3': os.SCHED_OTHER, 'dds.ev.0': os.SCHED_FIFO}) in printed
 
 
 @pytest.mark.parametrize('wishes, words', [

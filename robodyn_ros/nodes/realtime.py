@@ -3,8 +3,11 @@ Real-time settings of a process on Linux: priority, locked memory, processors.
 
 Most systems refuse these settings by default; a refusal of what was asked for is logged with its
 remedy, and the process continues without. The settings apply to all threads of the process,
-including those of DDS; with a native loop, threads that run Python keep the ordinary priority. The
-garbage collector is set up as well.
+including those of DDS; with a native loop, threads that run Python keep the ordinary priority. So
+does the thread of Fast DDS that sends samples later or again: while a writer is in use elsewhere, it
+tries the writer's lock without a pause, and with a real-time priority the thread that has the lock,
+and all others of that processor, got no time for tenths of a second. The garbage collector is set
+up as well.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ _LIMITS = ('put `{user} - {limit} {value}` into /etc/security/limits.d/robodyn.c
 _MCL_CURRENT, _MCL_FUTURE = 1, 2
 _WHERE_PERMITTED = -1
 _USUAL_PRIORITY = 40  # below the threads of interrupts (50) and what a driver takes
+_BUSY_WAITING = 'dds.asyn'  # how the names of threads begin that wait for a lock without a pause
 
 
 @settings('realtime')
@@ -152,7 +156,8 @@ def _lock_memory(_lock: bool, _threads_: Sequence[int]) -> str:
 def _set_priority(priority: int, threads: Sequence[int]) -> str:
     try:
         for thread in threads:
-            os.sched_setscheduler(thread, os.SCHED_FIFO, os.sched_param(priority))
+            if not _waits_busily(thread):
+                os.sched_setscheduler(thread, os.SCHED_FIFO, os.sched_param(priority))
     except OSError as error:
         raise OSError(
             f'no real-time priority ({error.strerror}): '
@@ -165,6 +170,11 @@ def _threads(python: bool) -> list[int]:
     """Return the ids of the threads; new threads inherit the settings of their creator."""
     ordinary = set() if python else {each.native_id for each in threading.enumerate()}
     return [int(name) for name in os.listdir('/proc/self/task') if int(name) not in ordinary]
+
+
+def _waits_busily(thread: int) -> bool:
+    with open(f'/proc/self/task/{thread}/comm', encoding='utf-8', errors='replace') as file:
+        return file.read().startswith(_BUSY_WAITING)
 
 
 def _user() -> str:

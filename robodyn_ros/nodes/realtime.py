@@ -4,10 +4,9 @@ Real-time settings of a process on Linux: priority, locked memory, processors.
 Most systems refuse these settings by default; a refusal of what was asked for is logged with its
 remedy, and the process continues without. The settings apply to all threads of the process,
 including those of DDS; with a native loop, threads that run Python keep the ordinary priority. So
-does the thread of Fast DDS that sends samples later or again: while a writer is in use elsewhere, it
-tries the writer's lock without a pause, and with a real-time priority the thread that has the lock,
-and all others of that processor, got no time for tenths of a second. The garbage collector is set
-up as well.
+does the thread of Fast DDS that sends samples later or again: it tries the lock of a writer in use
+without a pause, and with a real-time priority the thread that has the lock, and all others of that
+processor, got no time for tenths of a second. The garbage collector is set up as well.
 """
 
 from __future__ import annotations

@@ -30,14 +30,15 @@ _LOWER = 0.25       # of the natural frequency, at each alarm
 _MEAN = 0.1        # s, time constant of motion that is no oscillation
 _SHORTEST = 2e-3   # s of a half wave: shorter ones are noise
 _PERIODS, _TWO = 2.5, 1.5  # of the states, that a half wave lasts at least; a loud one
-# s of a half wave that no hand makes so small, of one that alternates quickly, of the longest one
-_FASTEST, _FAST, _LONGEST = 0.065, 0.09, 0.13
+# s of a half wave that no hand makes so small, of one that alternates quickly, of a loud one that
+# does, of the longest one
+_FASTEST, _FAST, _FAST_LOUD, _LONGEST = 0.065, 0.09, 0.115, 0.13
 _REGULAR = 0.34    # of a half wave, by which the next may differ
 _CAUSED = 0.1      # of the torque for this motion of the lightest inertia, that alternates with it
 _GROWTH = 1.15     # from one half wave to the next,
 _GROWN = 2.0       # so many times, then once more,
 _HUGE = 0.1        # of the velocity limit; once more for slow half waves, and for smaller ones
-_MANY = 6.0        # fast half waves in a row, that together
+_MANY, _FEW = 6.0, 4.0  # fast half waves in a row, loud ones, that together
 _TWICE = 2.0       # have grown by this,
 _REMAINS = 1.2     # or by this, and are larger
 _LARGE = 0.05      # than this part of the velocity limit
@@ -183,10 +184,10 @@ def _half_wave(x, dt, interval, error, torque, speed, inertia):
     peak = when(turns, x.peak, maximum(x.peak, size))
     effort = maximum(x.effort, absolute(torque - usual))
     # the half wave that ends, or is under way
-    quick = below(elapsed, _FAST)
     caused = at_least(maximum(effort, x.last_effort) * maximum(elapsed, x.half),
                       _CAUSED * math.pi * inertia * peak)
     loud = above(peak, _LOUD * speed)
+    quick = below(elapsed, when(loud, _FAST_LOUD, _FAST))
     period = maximum(interval, dt)
     # steps of a coarse encoder last one state
     shortest = when(loud, _TWO * period, maximum(_SHORTEST, _PERIODS * period))
@@ -207,7 +208,7 @@ def _half_wave(x, dt, interval, error, torque, speed, inertia):
     enough = minimum(_TWICE * base, maximum(_LARGE * speed, _REMAINS * base))
     lasting = both(at_least(x.count, _LASTING), above(level, _LOUD * speed))
     alarm = either(grown, all_of([turns, series, either(lasting, both(
-        at_least(x.count, _MANY - 1.0), above(level, enough)))]))
+        at_least(x.count, when(loud, _FEW, _MANY) - 1.0), above(level, enough)))]))
     begins = either(turns, no(flag(absolute(x.side))))
     return SimpleNamespace(
         mean=mean, torque=usual,

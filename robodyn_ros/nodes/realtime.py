@@ -155,8 +155,9 @@ def _lock_memory(_lock: bool, _threads_: Sequence[int]) -> str:
 def _set_priority(priority: int, threads: Sequence[int]) -> str:
     try:
         for thread in threads:
-            if not _waits_busily(thread):
-                os.sched_setscheduler(thread, os.SCHED_FIFO, os.sched_param(priority))
+            policy = ((os.SCHED_OTHER, os.sched_param(0)) if _waits_busily(thread)
+                      else (os.SCHED_FIFO, os.sched_param(priority)))
+            os.sched_setscheduler(thread, *policy)
     except OSError as error:
         raise OSError(
             f'no real-time priority ({error.strerror}): '

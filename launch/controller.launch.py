@@ -65,7 +65,7 @@ def controller(context):
     """Start the controller."""
     parameters = robot(context)
     if LaunchConfiguration('guard').perform(context).lower() in ('true', '1'):
-        parameters['guard.expected'] = True
+        parameters['guard.use'] = 'expected'
     return [node('controller', NAME, PARAMETERS, ARGUMENTS, **parameters)]
 
 

@@ -183,12 +183,12 @@ BAD = {
                r"joint 'joint4': position is 9, outside its limits \["),
     'far': (changed(position=at(BENT, 0, 0.7)),
             "joint 'joint1': position is 0.7, the joint stands at 0.3:"
-            ' further away than linear_feedback.largest_error, 0.3'),
+            ' further away than 0.3'),
     'torque': (changed(velocity=at(np.zeros(7), 1, 8.0)),
                "joint '.*': the torque would be .* N m here, its motor may give .* N m; more than "
-               'linear_feedback.largest_torque, 1.5, times that is rejected'),
+               '1.5 times that is rejected'),
     'sign': (changed(gain=-GAIN),
-             r'would grow by .* per second \(linear_feedback.largest_growth is 5\)'
+             r'would grow by .* per second \(at most 5\)'
              r': check the sign, the torque is feedforward \+ K \(desired - measured\)')}
 
 

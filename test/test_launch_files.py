@@ -242,7 +242,7 @@ def test_a_guard_takes_over_from_a_controller_that_is_killed(tmp_path, arguments
         launched.until('the guard commands the arm: no heartbeat')
         time.sleep(1.0)
         assert alive(started['guard']) and alive(started['simulator'])
-        again = NodeProcess(CONTROLLER, {'urdf_file': str(SEVEN), 'guard.expected': True})
+        again = NodeProcess(CONTROLLER, {'urdf_file': str(SEVEN), 'guard.use': 'expected'})
         with again, Probe('launch_probe') as probe:
             again.wait_for_output('waiting: the guard commands the arm')
             # the guard may discover its heartbeat later

@@ -94,7 +94,7 @@ def test_a_new_controller_waits_for_the_reset_and_takes_over_without_a_step(scen
         dying.process.kill()
         scene.until_guard_state('commanding')
         scene.until_rest()
-    with controller(**{'guard.expected': True}) as following:
+    with controller(**{'guard.use': 'expected'}) as following:
         following.wait_for_output('waiting: the guard commands the arm')
         # the guard may discover its heartbeat later
         wait_until(lambda: scene.reset().success, 'the reset')
@@ -134,7 +134,7 @@ def test_the_controller_reports_a_guard_that_ends_and_continues(scene):
 
 
 def test_a_required_guard_is_waited_for_and_missed(scene):
-    with controller(**{'guard.required': True}) as guarded:
+    with controller(**{'guard.use': 'required'}) as guarded:
         in_motion(scene, guarded)
         scene.guard.process.kill()
         guarded.wait_for_output('fault: the guard is silent')
@@ -143,7 +143,7 @@ def test_a_required_guard_is_waited_for_and_missed(scene):
         wait_until(lambda: not scene.probe.call(Trigger, f'{NODE}/reset_fault').success,
                    'a refusal')
         assert guarded.stop()[0] == 0
-    with controller(**{'guard.required': True}) as alone:
+    with controller(**{'guard.use': 'required'}) as alone:
         alone.wait_for_output('waiting: no message of the guard')
         assert alone.stop()[0] == 0
 
@@ -165,7 +165,7 @@ def load(scene):
 
 def test_a_load_is_compensated_also_when_states_are_invalid(scene, load):
     probe = scene.probe
-    with controller(load_time=0.1, handshake=False) as dying:
+    with controller(handshake=False) as dying:
         dying.wait_for_output(ACTIVE)
         scene.until_guard_state('armed')
         publisher = probe.publisher(InertiaStamped, f'{NODE}/payload')

@@ -41,7 +41,7 @@ def test_a_guard_that_would_command_otherwise_is_refused_with_the_reason(testbed
     heavier = tmp_path / 'heavier.urdf'
     heavier.write_text(ARM.read_text().replace('<mass value="', '<mass value="1', 1))
     testbed.begin(None)
-    with controller(**{'guard.expected': True}) as waiting:
+    with controller(**{'guard.use': 'expected'}) as waiting:
         for different, words in (
                 ({'effort_margin': 0.5}, 'effort_limit x effort_margin of joint'),
                 ({'command_joints': list(MODEL.joint_names[::-1])}, 'command_joints differs'),
@@ -77,7 +77,7 @@ def test_a_guard_that_starts_late_receives_the_payload(testbed):
     try:
         # it waits for states until it knows the load, which would fall from a light wrist
         assert probe.call(SetBool, 'robot_simulator/pause', data=True).success
-        with controller(load_time=0.1, handshake=False) as dying:
+        with controller(handshake=False) as dying:
             for topic, message, words in (('payload', load, 'payload on link'),
                                           ('gravity', down, 'gravity is')):
                 publisher = probe.publisher(type(message), f'{NODE}/{topic}')

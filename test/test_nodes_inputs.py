@@ -83,7 +83,7 @@ def test_with_the_switch_or_without_the_handshake_it_is_taken_over(probe):
 def held(probe):
     """Return an arm and its controller; the arm reports no effort."""
     with FakeArm(probe, 'inputs/') as arm, fake_controller(
-            'inputs', load_time=0.3, **{'external_wrench.timeout': 0.3}, **PATIENT) as process:
+            'inputs', **{'external_wrench.timeout': 0.3}, **PATIENT) as process:
         probe.until(lambda: ACTIVE in process.output, 'activity')
         assert logged(process, 'was not compared with the gravity torque: the joint states '
                       'contain no effort')

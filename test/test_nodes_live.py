@@ -51,7 +51,7 @@ def description(probe, name):
     ('effort_limit', [30.0, 15.0]), ('effort_margin', 0.9), ('torque_rate_limit', [800.0]),
     ('constraints.trajectory', [0.5]), ('constraints.goal', [0.1, 0.2]),
     ('constraints.goal_time', 1.0), ('allow_partial_joints_goal', True),
-    ('handshake_tolerance', [2.0]), ('transition_time', 0.1), ('load_time', 0.5),
+    ('handshake_tolerance', [2.0]), ('transition_time', 0.1),
     ('external_wrench.timeout', 0.2), ('observer.bandwidth', [20.0, 40.0]),
     ('disturbance_observer', True), ('collision.threshold', [30.0, 15.0]),
     ('collision.reaction', 'float'), ('release_time', 1.0), ('shutdown_effort', 'release')])

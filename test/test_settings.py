@@ -20,9 +20,9 @@ def test_names_and_values_are_those_of_the_parameters():
     given = values(tree)
     assert given['impedance.damping'] == (3.0,) and given['constraints.joint1.goal'] == 0.1
     assert set(values(Settings())) == {
-        row.name for row in parameters(Settings) if '{joint}' not in row.name}
+        row.name for row in parameters(Settings, of_python=True) if '{joint}' not in row.name}
     assert 'constraints.elbow.goal' in {
-        row.name for row in for_joints(parameters(Settings), ['elbow'])}
+        row.name for row in for_joints(parameters(Settings, of_python=True), ['elbow'])}
     assert with_values(Settings(), values(Settings())) == Settings()
 
 

@@ -101,12 +101,12 @@ class CommandPermission:
         if self.guard_commands:
             return 'the guard has taken over the arm'
         if self._required and not self.known:
-            return 'there is no guard, and guard.required is set'
+            return 'there is no guard, and guard.use is required'
         if self._required and self.guard_state is GuardState.REFUSING:
-            return f'{_REFUSED}, and guard.required is set'
+            return f'{_REFUSED}, and guard.use is required'
         if self._required and self.silent:
             passed = float(self.memory.last_turn - self.memory.received)
-            return f'the guard is silent for {passed:.2f} s, and guard.required is set'
+            return f'the guard is silent for {passed:.2f} s, and guard.use is required'
         return ''
 
     @property

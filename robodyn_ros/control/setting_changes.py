@@ -220,7 +220,7 @@ class SettingChanges:
         """Raise `ParameterError` if a setting differs that cannot change any more."""
         require_settings(settings)
         before, after = values(self._arm.design.settings), values(settings)
-        for row in parameters(Settings):
+        for row in parameters(Settings, of_python=True):
             if row.read_only and after[row.name] != before[row.name]:
                 raise ParameterError(f'parameter {row.name!r} is read-only: make a new controller '
                                      'to change it', name=row.name)

@@ -107,7 +107,7 @@ class Testbed(Session):
             del parameters['urdf_file']
         if name == 'controller':
             parameters |= {} if self._plant else {'natural_frequency': [STIFFNESS]}
-            parameters |= {'guard.expected': True,
+            parameters |= {'guard.use': 'expected',
                            'constraints.trajectory': [TRACKING_ERROR], 'collision.threshold':
                            (COLLISION * self.model.effort_limit).tolist(), **self._settings}
         with self._host(name):

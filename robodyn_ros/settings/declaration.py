@@ -23,15 +23,16 @@ T = TypeVar('T')
 
 def parameter(default: Any, description: str, unit: str = '', minimum: float | None = None,
               maximum: float | None = None, *, kind: str = '', read_only: bool = False,
-              per_joint: bool = False, choices: tuple[str, ...] = ()) -> Any:
+              per_joint: bool = False, choices: tuple[str, ...] = (), in_ros: bool = True) -> Any:
     """
     Declare a field that is a parameter, see `Parameter`.
 
     `kind` follows from the default; an empty tuple is a double_array unless it is given.
+    `in_ros`: whether nodes have it; if not, it is set in Python only.
     """
     row = Parameter('', kind or _kind_of(default), default, description, unit, minimum, maximum,
                     read_only, per_joint, choices)
-    return field(default=row.default, metadata={'parameter': row})
+    return field(default=row.default, metadata={'parameter': row, 'in_ros': in_ros})
 
 
 def group(cls: type, name: str | None = None) -> Any:

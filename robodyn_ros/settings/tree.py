@@ -14,10 +14,14 @@ JOINT = '{joint}'  # in the name of a parameter that each joint has
 T = TypeVar('T')
 
 
-def parameters(cls: type, prefix: str = '') -> list[Parameter]:
-    """Return the parameters of a tree in order; `{joint}` stands for a joint in their names."""
+def parameters(cls: type, prefix: str = '', of_python: bool = False) -> list[Parameter]:
+    """
+    Return the parameters of a tree in order; `{joint}` stands for a joint in their names.
+
+    of_python: with those that nodes do not have.
+    """
     return [replace(each.metadata['parameter'], name=name)
-            for name, each in _leaves(cls, prefix)]
+            for name, each in _leaves(cls, prefix) if of_python or each.metadata['in_ros']]
 
 
 def _leaves(cls: Any, prefix: str = '') -> Iterator[tuple[str, Field]]:
@@ -62,7 +66,7 @@ def with_values(tree: T, changes: Mapping[str, Any]) -> T:
         There is no such parameter, or a value is refused.
 
     """
-    known = [row.name for row in parameters(type(tree))]
+    known = [row.name for row in parameters(type(tree), of_python=True)]
     used: set[str] = set()
     result = _changed(tree, changes, '', used)
     for name in changes:

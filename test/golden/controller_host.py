@@ -227,7 +227,8 @@ def dynamics_of(name, continuous=(), backend='compiled'):
 def _read_only(settings):
     """Return what cannot change any more, by name."""
     present = values(settings)
-    return {row.name: present[row.name] for row in parameters(Settings) if row.read_only}
+    return {row.name: present[row.name] for row in parameters(Settings, of_python=True)
+            if row.read_only}
 
 
 def _renamed(given, names):

@@ -270,7 +270,7 @@ def guard_required(robot):
                   *_reports(0.15, 0.5, 'armed'), (0.2, 'activate', {}), _move(robot, 0.35),
                   *_reports(0.85, 1.1, 'armed'), (0.9, 'reset_fault', {}), _home(robot, 0.95),
                   *_reports(1.1, 1.2, 'refusing'), (1.2, 'guard', {'state': 'gone'})),
-                 node={'guard_required': True})
+                 node={'guard_use': 'required'})
 
 
 def guard_silent(robot):
@@ -281,4 +281,4 @@ def guard_silent(robot):
                   *_reports(0.16, 0.3, 'armed'), (0.2, 'activate', {}),
                   *_reports(0.38, 0.5, 'commanding')),
                  ((0.08, 0.14, 'paused', {}), (0.3, 0.37, 'paused', {})),
-                 {'guard_expected': True})
+                 {'guard_use': 'expected'})

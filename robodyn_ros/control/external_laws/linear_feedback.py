@@ -122,7 +122,7 @@ class LinearFeedback:
             f'position is {position[j]:.4g}, outside its limits [{lower[j]:g}, {upper[j]:g}]'))
         self._require(np.abs(position - q) <= bounds.largest_error, lambda j: (
             f'position is {position[j]:.4g}, the joint stands at {q[j]:.4g}: further away than '
-            f'linear_feedback.largest_error, {bounds.largest_error:g}'))
+            f'{bounds.largest_error:g}'))
 
     def _check_torque(self, command: LinearCommand, q, qd, limit,
                       bounds: LinearFeedbackSettings) -> None:
@@ -130,15 +130,15 @@ class LinearFeedback:
             [command.position - q, command.velocity - qd])
         self._require(np.abs(torque) <= bounds.largest_torque * limit, lambda j: (
             f'the torque would be {self._effort(j, torque)} here, its motor may give '
-            f'{self._effort(j, limit)}; more than linear_feedback.largest_torque, '
-            f'{bounds.largest_torque:g}, times that is rejected'))
+            f'{self._effort(j, limit)}; more than '
+            f'{bounds.largest_torque:g} times that is rejected'))
 
     def _check_growth(self, gain, q, armature, bounds: LinearFeedbackSettings) -> None:
         growth = fastest_growth(self._dynamics.mass_matrix(q) + np.diag(armature), gain)
         if not growth <= bounds.largest_growth:
             raise ArgumentError(
                 f'with these gains the motion of the arm would grow by {growth:.3g} per second '
-                f'(linear_feedback.largest_growth is {bounds.largest_growth:g}): check the sign, '
+                f'(at most {bounds.largest_growth:g}): check the sign, '
                 'the torque is feedforward + K (desired - measured)', value=growth)
 
     def _effort(self, joint: int, values) -> str:

@@ -16,13 +16,13 @@ class LinearFeedbackSettings:
         0.1, 'Time for which a message on ~/linear_feedback is used.', 's', 0.001, 1.0)
     largest_error: float = parameter(
         0.3, 'Largest distance of the position in a message from the measured one.', 'rad or m',
-        0.0, 10.0)
+        0.0, 10.0, in_ros=False)
     largest_torque: float = parameter(
         1.5, 'Largest torque of a message at the measured state, in effort limits; above 1 it is '
-        'clamped.', '', 0.0, 100.0)
+        'clamped.', '', 0.0, 100.0, in_ros=False)
     largest_growth: float = parameter(
         5.0, 'Largest rate of growth of a motion of the linear model under the gains of a '
-        'message; a damped one has none.', '1/s', 0.0, 1000.0)
+        'message; a damped one has none.', '1/s', 0.0, 1000.0, in_ros=False)
 
 
 @settings('external_wrench')
@@ -66,12 +66,12 @@ class CollisionSettings:
         (), 'External torque that is a collision; empty: no detection.', 'N m or N', 1e-6,
         per_joint=True)
     release: float = parameter(
-        0.5, 'Part of the threshold below which a collision is over.', '', 0.0, 1.0)
+        0.5, 'Part of the threshold below which a collision is over.', '', 0.0, 1.0, in_ros=False)
     duration: float = parameter(
-        0.005, 'Time for which the threshold must be exceeded.', 's', 0.0, 1.0)
+        0.005, 'Time for which the threshold must be exceeded.', 's', 0.0, 1.0, in_ros=False)
     model_error: float = parameter(
         0.1, 'Part of the torques of motion, payload and friction by which the threshold is '
-        'wider.', '', 0.0, 1.0)
+        'wider.', '', 0.0, 1.0, in_ros=False)
     reaction: str = parameter(
         'stop', 'Reaction to a collision: report; stop, and hold where the arm is found; float. '
         'The last two are faults.', choices=REACTIONS)

@@ -36,7 +36,7 @@ class ImpedanceSettings:
         'kg m^2 or kg', 1e-6, MAX_INERTIA, per_joint=True)
     energy_tank: float = parameter(
         1.0, 'Energy that an increase of stiffness may feed into the arm; the increase waits for '
-        'what is missing.', 'J', 0.0, 100.0, read_only=True)
+        'what is missing.', 'J', 0.0, 100.0, read_only=True, in_ros=False)
 
 
 @settings('cartesian')
@@ -64,9 +64,10 @@ class CartesianSettings:
         (5.0,), 'Natural frequency of the posture in the null space of the link.', 'rad/s', 0.0,
         MAX_FREQUENCY, per_joint=True)
     posture_damping_ratio: Numbers = parameter(
-        (1.0,), 'Damping ratio of the posture.', '', 0.0, 10.0, per_joint=True)
+        (1.0,), 'Damping ratio of the posture.', '', 0.0, 10.0, per_joint=True, in_ros=False)
     singularity: float = parameter(
-        0.05, 'Part of its usual mobility below which a direction is damped.', '', 1e-3, 0.5)
+        0.05, 'Part of its usual mobility below which a direction is damped.', '', 1e-3, 0.5,
+        in_ros=False)
     velocity_limit: Numbers = parameter(
         (0.25, 1.0), 'Velocity limits of motions to a pose, linear and angular.', 'm/s, rad/s',
         1e-3, 20.0)
@@ -75,7 +76,7 @@ class CartesianSettings:
         'm/s^2, rad/s^2', 1e-2, 500.0)
     leash: Numbers = parameter(
         (0.1, 0.5), 'Distance of the link from its reference at which a motion to a pose waits, '
-        'linear and angular.', 'm, rad', 1e-3, 10.0)
+        'linear and angular.', 'm, rad', 1e-3, 10.0, in_ros=False)
 
     def check(self) -> None:
         """Raise `ParameterError` unless limits are pairs."""
@@ -97,16 +98,18 @@ class AdaptiveSettings:
         'adaptation.', 'kg s/(N m rad)', 0.0, 1000.0)
     sliding: Numbers = parameter(
         (), 'Rate at which the error of the mode adaptive dies out while s is 0; below kd, empty: '
-        'a quarter of it.', '1/s', 0.0, 500.0, per_joint=True)
+        'a quarter of it.', '1/s', 0.0, 500.0, per_joint=True, in_ros=False)
     largest_mass: float = parameter(
         8.0, 'Largest mass that can be estimated, of a payload at the origin of the link; one at '
-        'the distance r counts as 1 + (r / adaptive.size)^2 times its mass.', 'kg', 0.001, 1000.0)
+        'the distance r counts as 1 + (r / adaptive.size)^2 times its mass.', 'kg', 0.001, 1000.0,
+        in_ros=False)
     size: float = parameter(
         0.15, 'Extent of the payload from the origin of its link; the smaller, the more is '
-        'attributed to its mass.', 'm', 0.001, 10.0)
+        'attributed to its mass.', 'm', 0.001, 10.0, in_ros=False)
     dead_zone: float = parameter(
         0.01, 'Error of velocity, that of position times adaptive.sliding included, below which '
-        'there is no adaptation, because it is noise and friction.', 'rad/s or m/s', 0.0, 10.0)
+        'there is no adaptation, because it is noise and friction.', 'rad/s or m/s', 0.0, 10.0,
+        in_ros=False)
 
 
 @settings('friction')

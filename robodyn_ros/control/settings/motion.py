@@ -28,16 +28,16 @@ class StreamSettings:
         0.25, 'Silence after which a stream has ended; at least 2.5 periods.', 's', 0.02, 10.0)
     smoothing: float = parameter(
         0.05, 'Time over which targets are smoothed. The arm follows by the longer of this and a '
-        'period behind the targets.', 's', 0.0, 2.0)
+        'period behind the targets.', 's', 0.0, 2.0, in_ros=False)
     blend: float = parameter(
         0.25, 'Time in which the points of a message gain weight against those of the one before '
-        'at the same times.', 's', 0.0, 5.0)
+        'at the same times.', 's', 0.0, 5.0, in_ros=False)
     leap: float = parameter(
         0.5, 'Distance from one target to the next that is not followed: the arm comes to rest.',
         'rad or m', 1e-3, 100.0)
     overrun: str = parameter(
         'extrapolate', 'Motion when targets are late: extrapolate, for a period, at most 0.1 s, '
-        'then come to rest; or stop: come to rest at once.', choices=OVERRUNS)
+        'then come to rest; or stop: come to rest at once.', choices=OVERRUNS, in_ros=False)
     max_delay: float = parameter(
         1.0, 'Largest difference of a stamp to the clock; beyond it the time of arrival counts.',
         's', 0.0, 60.0)

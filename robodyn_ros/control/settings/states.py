@@ -20,9 +20,10 @@ class PositionLimits:
     recovery: float = parameter(
         0.2, 'Largest distance beyond a position limit from which an arm at rest is activated, '
         'for motion inwards only; 0: activation is refused beyond the tolerance.', 'rad or m',
-        0.0, 1.0, read_only=True)
+        0.0, 1.0, read_only=True, in_ros=False)
     recovery_speed: float = parameter(
-        0.1, 'Largest speed of that motion.', 'rad/s or m/s', 0.001, 1.0, read_only=True)
+        0.1, 'Largest speed of that motion.', 'rad/s or m/s', 0.001, 1.0, read_only=True,
+        in_ros=False)
 
     @property
     def furthest(self) -> float:
@@ -42,7 +43,7 @@ class StaleSettings:
     jump: float = parameter(
         0.06, 'Jump of a position that is accepted, as time at the velocity limit of the joint: '
         '0.06 is 0.09 rad at 1.5 rad/s. A state that is further from there than twice that speed '
-        'allows is rejected. .inf: none is.', 's', 0.001, math.inf, read_only=True)
+        'allows is rejected. .inf: none is.', 's', 0.001, math.inf, read_only=True, in_ros=False)
     max_skew: float = parameter(
         1.0, 'Largest difference between stamp and clock; .inf where the clocks are known to '
         'differ.', 's', 0.001, math.inf, read_only=True)
@@ -59,11 +60,12 @@ class PlausibilitySettings:
     motion: float = parameter(
         0.005, 'Motion from which on velocities are compared with positions: above resolution and '
         'noise, here three steps of an encoder of 12 bits. .inf: no comparison.', 'rad or m',
-        1e-6, math.inf, read_only=True)
+        1e-6, math.inf, read_only=True, in_ros=False)
     velocity_lag: float = parameter(
         0.025, 'Lag of measured velocities that is accepted: that of a filter in the driver, for '
-        'example. At least 2.5 periods of the states.', 's', 1e-3, 1.0, read_only=True)
+        'example. At least 2.5 periods of the states.', 's', 1e-3, 1.0, read_only=True,
+        in_ros=False)
     repeated: float = parameter(
         0.005, 'Motion that states which repeat position and velocity of all joints may hide; '
         'from there on they are rejected. .inf: none is.', 'rad or m', 1e-6, math.inf,
-        read_only=True)
+        read_only=True, in_ros=False)

@@ -22,7 +22,9 @@ from robodyn_ros.settings import group, Numbers, parameter, settings
 @settings()
 class Settings:
     """
-    Settings of the control cycle; attributes are the parameters of docs/parameters.md.
+    Settings of the control cycle: the parameters of docs/parameters.md, and some that nodes lack.
+
+    Those are marked `in_ros=False`: bounds and times that nobody sets who has an arm.
 
     Raises
     ------
@@ -62,11 +64,11 @@ class Settings:
         (), 'Inertia of rotors that the model may lack, added to its inertia in the feedback of '
         'computed_torque, as far as rate and delay of the torques allow. Empty: effort limit / '
         '500 rad/s^2, or what it accelerates to the velocity limit in 5 ms, less the usual '
-        'inertia. 0: none.', 'kg m^2 or kg', 0.0, MAX_INERTIA, per_joint=True)
+        'inertia. 0: none.', 'kg m^2 or kg', 0.0, MAX_INERTIA, per_joint=True, in_ros=False)
     loop_delay: float = parameter(
         0.015, 'Delay from a torque to the velocity it causes that no stamp shows, of driver, bus '
         'and filters, which the feedback bears with the inertia of the model alone. Below about '
-        '0.005 feedback_inertia has an effect.', 's', 0.0, 0.1)
+        '0.005 that of likely rotors has an effect.', 's', 0.0, 0.1)
     float_damping: Numbers = parameter(
         (), 'Damping of the floating arm; empty: a joint alone loses its speed in about a second.',
         'N m s/rad', 0.0, MAX_DAMPING, per_joint=True)
@@ -94,14 +96,14 @@ class Settings:
         5.0)
     load_time: float = parameter(
         1.0, 'Time of the transition to a payload from ~/payload, or gravity from ~/gravity.',
-        's', 0.0, 60.0)
+        's', 0.0, 60.0, in_ros=False)
     stop_time: float = parameter(
         0.3, 'Time in which a joint comes to rest from its velocity limit.', 's', 0.05, 5.0,
         read_only=True)
     pause_time: float = parameter(
         0.4, 'Time in which a motion at full speed comes to rest on its path after ~/pause, and '
         'the speed changes from one ~/speed_scaling to another; longer where the torque is '
-        'needed.', 's', 0.05, 10.0)
+        'needed.', 's', 0.05, 10.0, in_ros=False)
     external_wrench: ExternalWrenchSettings = group(ExternalWrenchSettings)
     observer: ObserverSettings = group(ObserverSettings)
     disturbance_observer: bool = parameter(
@@ -128,7 +130,7 @@ class Settings:
         math.inf, read_only=True)
     overspeed_time: float = parameter(
         0.02, 'Time for which a joint may be too fast; two states where it exceeds its limit by '
-        'twice as much.', 's', 1e-3, 1.0, read_only=True)
+        'twice as much.', 's', 1e-3, 1.0, read_only=True, in_ros=False)
     constraints: Constraints = group(Constraints)
     stream: StreamSettings = group(StreamSettings)
     slow_down: bool = parameter(

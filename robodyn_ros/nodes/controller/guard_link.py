@@ -57,8 +57,7 @@ class GuardLink:
         self.name = self._states.topic.rpartition('/')[0]
         self.heartbeat = Heartbeat(node)
         self.deference = CommandPermission(
-            values.required, values.timeout,
-            expected=values.expected or values.required)
+            values.use == 'required', values.timeout, expected=values.use != 'optional')
         self._commands: PolledSubscription | None = None
         self._polled = 0.0
         self._logged = ''

@@ -143,7 +143,7 @@ class ControllerNode(LifecycleNode):
                 model.joint_names, added) if each)
             self.get_logger().info(
                 f'feedback of computed_torque with the inertia of likely rotors: {listed} kg m^2 '
-                'or kg, as far as rate and delay allow; see feedback_inertia')
+                'or kg, as far as rate and delay allow; see armature')
 
     def _activate(self) -> None:
         assert self.components is not None

@@ -10,6 +10,7 @@ from robodyn_ros.nodes.realtime import RealtimeSettings
 from robodyn_ros.safety import check_not_raised
 from robodyn_ros.settings import group, JOINT, parameter, parameters, settings
 
+GUARD_USES = ('optional', 'expected', 'required')
 LOOPS = ('auto', 'native', 'python', 'controller_manager')
 
 
@@ -20,11 +21,10 @@ class GuardSettings:
     name: str = parameter(
         'guard', 'Node that takes over the arm if this one falls silent; it alone may publish '
         'torques as well.', read_only=True)
-    expected: bool = parameter(
-        False, 'Activation only after the guard was seen: for a system that has a guard, which '
-        'may be commanding.', read_only=True)
-    required: bool = parameter(
-        False, 'Motion only with the guard, in addition.', read_only=True)
+    use: str = parameter(
+        'optional', 'Need of the guard. expected: activation only after it was seen, for a system '
+        'that has a guard, which may be commanding. required: motion only with it, in addition.',
+        choices=GUARD_USES, read_only=True)
     timeout: float = parameter(
         0.5, 'Silence after which the guard counts as gone.', 's', 0.1, 10.0, read_only=True)
 

@@ -126,8 +126,8 @@ class ControllerReport:
         settings = self._controller.settings
         if not settings.disturbance_observer:
             return 'raise ki or the gains, set disturbance_observer, or '
-        return ('raise disturbance_limit if the term integral is at it, the gains, or '
-                'feedback_inertia, set armature and friction, or ')
+        return ('raise disturbance_limit if the term integral is at it, or the gains, set '
+                'armature and friction, or ')
 
     def _log_reduced_gains(self) -> None:
         """Log once per law the joints whose gains are reduced."""

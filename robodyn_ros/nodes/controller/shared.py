@@ -191,8 +191,8 @@ def open_shared(node: Node, controller: ArmController, output: TorqueOutput,
     """
     given = {'lockstep': values.lockstep, 'own_law': values.own_law,
              'publish_joint_commands': values.command.publish_joint_commands,
-             'fixed_rate': values.fixed_rate, 'guard.expected': values.guard.expected,
-             'guard.required': values.guard.required}
+             'fixed_rate': values.fixed_rate,
+             'guard.use': values.guard.use if values.guard.use != 'optional' else ''}
     for name, value in given.items():
         if value:
             raise ParameterError(f'{name} is set, which loop: {NAME} does not support: leave it '

@@ -20,7 +20,7 @@ class GuardStaleSettings:
         'commanded.', 's', 0.002, 1.0, read_only=True)
     jump: float = parameter(
         0.06, 'Jump of a position that is accepted, as time at the velocity limit of the joint. '
-        '.inf: any.', 's', 0.001, math.inf, read_only=True)
+        '.inf: any.', 's', 0.001, math.inf, read_only=True, in_ros=False)
     max_skew: float = parameter(
         1.0, 'Largest difference between stamp and clock; .inf where the clocks are known to '
         'differ.', 's', 0.001, math.inf, read_only=True)

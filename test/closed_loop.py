@@ -6,7 +6,7 @@ from pathlib import Path
 from design import settings_of, with_settings
 import numpy as np
 from robodyn_ros.control import ArmController, Mode
-from robodyn_ros.control.external_laws.own_law import OwnLawRunner
+from robodyn_ros.control.external_laws.own_law import OwnLaw
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.model import RobotModel
 from robodyn_ros.simulation import Plant
@@ -36,8 +36,8 @@ class Loop:
     friction : bool
         Whether the joints of the plant have the friction of the model; if not, the
         controller does not compensate any.
-    own_law : type, optional
-        A law of the user, which may take long.
+    own_law : callable, optional
+        A law of the user over scalars.
     **physics
         Of the joints of the plant, besides.
 
@@ -57,8 +57,7 @@ class Loop:
         dynamics = Dynamics(model)
         self.settings = with_settings(settings or settings_of(), **{
             **LAW_ALONE, 'friction_scale': float(friction), **(gains or {})})
-        own = own_law and OwnLawRunner(own_law.__name__, own_law(dynamics), dynamics,
-                                       deadline=1.0)
+        own = own_law and OwnLaw(own_law.__name__, own_law, dynamics)
         self.executes = True
         self.control = ArmController(dynamics, self.settings, own)
         if not friction:

@@ -6,7 +6,7 @@ from lqr import command
 import numpy as np
 import pytest
 from robodyn_ros.control import make_gains, Mode, with_slots
-from robodyn_ros.control.examples.own_law import Integrating
+from robodyn_ros.control.examples.scalar_law import stiffening
 from robodyn_ros.control.steps import transition
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.model import Payload
@@ -70,7 +70,7 @@ CASES = [('computed_torque', True), ('own_law', True), ('linear_feedback', False
 @pytest.fixture(scope='module')
 def loop():
     """Return a loop around an arm with a load that is unknown to the controller."""
-    return Loop(SLOTTED, USUAL, q=BENT, plant=HEAVY, friction=True, own_law=Integrating)
+    return Loop(SLOTTED, USUAL, q=BENT, plant=HEAVY, friction=True, own_law=stiffening)
 
 
 def largest_share(torques):

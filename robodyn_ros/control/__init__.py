@@ -3,7 +3,7 @@
 from robodyn_ros.control.controller import ArmController
 from robodyn_ros.control.external_laws.law_loading import load_own_law
 from robodyn_ros.control.external_laws.linear_feedback import LinearCommand
-from robodyn_ros.control.external_laws.protocol import LawState, OwnLaw
+from robodyn_ros.control.external_laws.own_law import OwnLaw
 from robodyn_ros.control.gain_design import make_gains
 from robodyn_ros.control.gains import Gains
 from robodyn_ros.control.law import ControlLaw
@@ -15,6 +15,6 @@ from robodyn_ros.control.terms import Term
 from robodyn_ros.control.torque_bounds import Bounds
 from robodyn_ros.dynamics.loads import Loads, with_slots
 
-__all__ = ['ArmController', 'Bounds', 'ControlLaw', 'Gains', 'LawState', 'LinearCommand', 'Loads',
+__all__ = ['ArmController', 'Bounds', 'ControlLaw', 'Gains', 'LinearCommand', 'Loads',
            'Mode', 'OwnLaw', 'Settings', 'TaskGains', 'Term', 'load_own_law', 'make_gains',
            'make_task_gains', 'with_slots']

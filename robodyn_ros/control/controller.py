@@ -7,7 +7,7 @@ A request that is refused raises, and changes nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial, wraps
+from functools import wraps
 from typing import Any, cast, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
@@ -20,9 +20,8 @@ from robodyn_ros.control.controlled_arm import ControlledArm
 from robodyn_ros.control.cycle_calls import CycleCalls
 from robodyn_ros.control.design import Design
 from robodyn_ros.control.external_inputs import ExternalInputs
-from robodyn_ros.control.external_laws.compiled_law import CompiledLaw
-from robodyn_ros.control.external_laws.own_law import OwnLawRunner
-from robodyn_ros.control.host import Host, law_function
+from robodyn_ros.control.external_laws.own_law import OwnLaw
+from robodyn_ros.control.host import Host
 from robodyn_ros.control.initial_memory import write_initial_memory
 from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.control.load_changes import LoadChanges
@@ -37,7 +36,6 @@ from robodyn_ros.control.requests import Requests
 from robodyn_ros.control.setting_changes import SettingChanges
 from robodyn_ros.control.settings import Settings
 from robodyn_ros.control.status import Status
-from robodyn_ros.control.steps import external_law
 from robodyn_ros.control.stream import Stream
 from robodyn_ros.control.supervision_report import SupervisionReport
 from robodyn_ros.control.terms import Term
@@ -79,7 +77,7 @@ class ArmController:
         Dynamics of the arm; of `with_slots(model)` for payloads on any link.
     settings : Settings, optional
         Settings of the cycle; default the usual ones.
-    own_law : CompiledLaw or OwnLawRunner, optional
+    own_law : OwnLaw, optional
         Law of the user, for the mode own_law.
     simulated : bool
         Whether the time of the cycle is that of the stamps of the states.
@@ -118,7 +116,7 @@ class ArmController:
     """
 
     def __init__(self, dynamics: Dynamics, settings: Settings | None = None,
-                 own_law: CompiledLaw | OwnLawRunner | None = None, simulated: bool = False):
+                 own_law: OwnLaw | None = None, simulated: bool = False):
         settings = settings or Settings()
         self.model = model = dynamics.model
         design = Design.make(dynamics, settings)
@@ -131,8 +129,8 @@ class ArmController:
             else None,
             settings.stale.stop)
         made.prepare(law)
-        self._own = own_law
-        self.host = host = Host(made, self._own_law_function(made))
+        self.host = host = Host(
+            made, None if own_law is None else own_law.function(made.dimensions))
         self._m, self._p, self._state = host.memory, host.program, host.state
         messages = Messages(model, tool)
         self._arm = arm = ControlledArm(dynamics, host, messages, self.loads, design, law)
@@ -192,30 +190,6 @@ class ArmController:
     check_time = _of('_calls', CycleCalls.check_time)
     lose = _of('_calls', CycleCalls.lose)
     cause = _of('_requests', Requests.cause)
-
-    @property
-    def has_python_law(self) -> bool:
-        """Whether there is an own law in Python."""
-        return isinstance(self._own, OwnLawRunner)
-
-    def _own_law_function(self, made: CompiledCycle) -> Callable | None:
-        """Return the law of the user as a C function, None if there is none."""
-        if isinstance(self._own, CompiledLaw):
-            return self._own.function(made.dimensions)
-        return None if self._own is None else law_function(
-            made.dimensions, partial(self._evaluate_own_law, self._own))
-
-    def _evaluate_own_law(self, own: OwnLawRunner, runtime: np.ndarray, rows: np.ndarray
-                          ) -> tuple[np.ndarray, float]:
-        """Evaluate an own law; return its terms, and the code of a problem."""
-        self._arm.dynamics.runtime[:] = runtime
-        m, now = self._m, float(self._state.now)
-        q, qd, *reference, external = rows[:7]
-        problem = own.start_or_evaluate(
-            bool(m.external_law.active != external_law.OWN), now,
-            min(max(0.0, now - float(m.before)), self.settings.stale.stop),
-            (q, qd, external), Reference(*reference))
-        return own.rows, self.cause(problem)
 
     # --- activation and deactivation --------------------------------------------------------
 

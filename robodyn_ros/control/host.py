@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-import ctypes
 import math
 from typing import Any
 
@@ -11,8 +10,6 @@ import numpy as np
 
 from robodyn_ros.control.compiled import BLOCKS, CompiledCycle
 from robodyn_ros.control.state import REQUESTS
-from robodyn_ros.control.steps import laws
-from robodyn_ros.control.terms import Term
 from robodyn_ros.dynamics.jit import blocks
 from robodyn_ros.exceptions import ArgumentError, near_matches
 
@@ -100,33 +97,3 @@ class Host:
         if name not in BLOCKS:
             raise ArgumentError(f'there is no block {name!r}; {near_matches(name, BLOCKS)}')
         return blocks.explain(BLOCKS[name], self.values[name], self.made.dimensions)
-
-
-def law_function(dimensions: dict[str, int], evaluate: Callable) -> Callable:
-    """
-    Return a law in Python as a C function with the signature of a law.
-
-    Parameters
-    ----------
-    dimensions : dict of str to int
-        Dimensions of the blocks.
-    evaluate : callable
-        `evaluate(runtime, arrays)` takes the gravity and payload parameters, and the inputs of a
-        law by rows, see `laws.INPUTS`. It returns the first rows of `Term`, and a code, 0 for
-        success.
-
-    """
-    n, pointer = dimensions['joints'], ctypes.POINTER(ctypes.c_double)
-    size, runtime_size = laws.output_size(dimensions), dimensions['runtime']
-    rows = laws.sizes(dimensions)[1] // n
-
-    def law(runtime, arrays, _gains, _task, _share, _limit, out):
-        result = np.ctypeslib.as_array(out, (size,))
-        result.fill(np.nan)  # kept after an exception, which does not pass through machine code
-        terms, code = evaluate(np.ctypeslib.as_array(runtime, (runtime_size,)),
-                               np.ctypeslib.as_array(arrays, (rows * n,)).reshape(rows, n))
-        result.fill(0.0)
-        result[:terms.size] = terms.ravel()
-        result[len(Term) * n] = code
-
-    return ctypes.CFUNCTYPE(None, *[pointer] * 7)(law)

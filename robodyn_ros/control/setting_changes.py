@@ -189,8 +189,8 @@ class SettingChanges:
 
         """
         if mode == 'own_law' and not self._has_own_law:
-            raise ParameterError('mode own_law needs the parameter own_law: module:Class, or the '
-                                 'name of a registered law, see docs/own_law.md',
+            raise ParameterError('mode own_law needs the parameter own_law: module:function, or '
+                                 'the name of a registered law, see docs/own_law.md',
                                  parameter='own_law')
         if mode not in TRACKING:
             return

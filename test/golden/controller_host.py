@@ -83,8 +83,7 @@ class ControllerHost:
         self._given = {name: setup.get(name, {}) for name in ('gains', 'task_gains', 'settings')}
         self.controller = ArmController(
             self.dynamics, self._settings(Settings()),
-            own and load_own_law(own, self.dynamics, setup.get('own_law_deadline', 10.0)),
-            simulated)
+            own and load_own_law(own, self.dynamics), simulated)
         self.planned = None
         self._nothing = np.zeros(self.dynamics.nv)
 

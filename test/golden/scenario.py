@@ -28,7 +28,7 @@ class Scenario:
         Time (s), name and arguments of a request, see `requests`.
     setup : dict
         Of the controller: design values of `make_gains` as gains, fields of `Settings` as
-        settings, of `make_task_gains` as task_gains; own_law as module:Class.
+        settings, of `make_task_gains` as task_gains; own_law as module:function.
     arm : dict
         Of the simulated arm, for recording only, see `simulated.Arm`; effort: whether states
         carry the effort of the joints.

@@ -22,7 +22,7 @@ def _collides(robot, reaction, *requests, seconds=0.7, arm=None, settings=None,
         seconds, (BEGIN, moving(robot), *requests),
         {'settings': {**QUICK, 'observer': {**observer, 'collision': {
             'threshold': rounded(0.12 * robot.limit), 'reaction': reaction}}, **(settings or {})},
-         'own_law': 'robodyn_ros.control.examples.own_law:Integrating'},
+         'own_law': 'robodyn_ros.control.examples.scalar_law:stiffening'},
         arm or {}, (_pushed(robot, 0.25, 0.4), *spells))
 
 

@@ -1,7 +1,5 @@
 """Scenarios of every law: hold, motion and push; start and end of external laws."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from golden.scenario import go, rounded, Scenario
@@ -134,36 +132,14 @@ def law_own(robot):
          (0.3, 'mode', {'mode': 'computed_torque'}), (0.45, 'mode', {'mode': 'own_law'}),
          (0.7, 'float', {}), (0.75, 'mode', {'mode': 'own_law'})),
         {'settings': {**QUICK, 'external_law': 'own_law'},
-         'own_law': 'robodyn_ros.control.examples.own_law:Integrating'})
-
-
-def _own_fails(robot, kind, **setup):
-    """Failing user law during a motion: stop by the built-in law, fault, reset, restart."""
-    return Scenario(
-        0.5, (BEGIN, (0.12, 'follow', go(robot.away(0.4, 0.5), 0.5)),
-              (0.35, 'mode', {'mode': 'own_law'}), (0.4, 'reset_fault', {}),
-              (0.42, 'mode', {'mode': 'computed_torque'})),
-        {'settings': {**QUICK, 'external_law': 'own_law'}, 'own_law': f'golden.own_laws:{kind}',
-         **setup})
-
-
-def own_law_raises(robot):
-    """Failing user law during a motion: stop by the built-in law, latched fault, restart."""
-    return _own_fails(robot, 'Raises')
+         'own_law': 'robodyn_ros.control.examples.scalar_law:stiffening'})
 
 
 def own_law_nan(robot):
     """Failing user law during a motion: stop by the built-in law, latched fault, restart."""
-    return _own_fails(robot, 'NotANumber')
-
-
-def own_law_wrong(robot):
-    """User law that returns no mapping, an unknown term, and a wrong shape."""
-    requests = [(0.4 + 0.12 * k, *each) for k in range(3) for each in (
-        ('reset_fault', {}), ('mode', {'mode': 'own_law'}))]
-    return replace(_own_fails(robot, 'Wrong'), seconds=0.9, requests=(BEGIN, *requests))
-
-
-def own_law_slow(robot):
-    """Failing user law during a motion: stop by the built-in law, latched fault, restart."""
-    return _own_fails(robot, 'Slow', own_law_deadline=0.05)
+    return Scenario(
+        0.5, (BEGIN, (0.12, 'follow', go(robot.away(0.4, 0.5), 0.5)),
+              (0.35, 'mode', {'mode': 'own_law'}), (0.4, 'reset_fault', {}),
+              (0.42, 'mode', {'mode': 'own_law'}), (0.46, 'mode', {'mode': 'computed_torque'})),
+        {'settings': {**QUICK, 'external_law': 'own_law'},
+         'own_law': 'golden.own_laws:not_a_number'})

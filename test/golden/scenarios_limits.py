@@ -38,7 +38,7 @@ def saturation(robot):
         (BEGIN, *((0.3 + 0.15 * k, 'mode', {'mode': mode}) for k, mode in enumerate((
             'cartesian_impedance', 'own_law', 'adaptive')))),
         {'settings': {**QUICK, 'effort_limit': rounded(limit)},
-         'own_law': 'robodyn_ros.control.examples.own_law:Integrating'}, {},
+         'own_law': 'robodyn_ros.control.examples.scalar_law:stiffening'}, {},
         ((0.15, 0.8, 'push', {'link': robot.tip, 'wrench': [80.0, 80.0, -80.0, 3, 3, 3]}),))
 
 

@@ -47,7 +47,7 @@ def silence_in_own_law(robot):
     """User law suspended by silence and restarted afterwards."""
     return _silent(robot, moving(robot), _BACK,
                    setup={'settings': {**QUICK, 'external_law': 'own_law'},
-                          'own_law': 'robodyn_ros.control.examples.own_law:Integrating'})
+                          'own_law': 'robodyn_ros.control.examples.scalar_law:stiffening'})
 
 
 def silence_in_shaped_impedance(robot):

@@ -6,63 +6,39 @@ from importlib import import_module
 from importlib.metadata import entry_points
 import inspect
 
-from robodyn_ros.control.external_laws.compiled_law import CompiledLaw
-from robodyn_ros.control.external_laws.own_law import error_text, OwnLawRunner, source_of
+from robodyn_ros.control.external_laws.own_law import error_text, OwnLaw
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import near_matches, ParameterError
 
 GROUP = 'robodyn_ros.control_laws'
 
 
-def load_own_law(name: str, dynamics: Dynamics, deadline: float) -> CompiledLaw | OwnLawRunner:
+def load_own_law(name: str, dynamics: Dynamics) -> OwnLaw:
     """
-    Return an own law, constructed for a robot and tested.
+    Return an own law for a robot.
 
     Parameters
     ----------
     name : str
-        `module:function` for a law over scalars, which is compiled; `module:Class` for one in
-        Python; or the name of an entry point in the group `robodyn_ros.control_laws`.
+        `module:function`, or the name of an entry point in the group `robodyn_ros.control_laws`.
     dynamics : Dynamics
         The robot.
-    deadline : float
-        Largest duration of a call in s.
 
     Raises
     ------
     ParameterError
-        There is no such law, it cannot be constructed, or a trial failed; with the remedy.
+        There is no such law, or it is no function of arm and x; with the remedy.
 
     """
-    kind = _from_module(name) if ':' in name else _registered(name)
-    if inspect.isfunction(kind):
-        return _compiled(name, kind, dynamics)
-    if not callable(kind) or not callable(getattr(kind, 'terms', None)):
-        raise _refused(name, 'it has no method terms(self, state, reference): see '
-                       'docs/own_law.md')
-    return OwnLawRunner(name, _made(name, kind, dynamics), dynamics, deadline)
-
-
-def _compiled(name: str, law, dynamics: Dynamics) -> CompiledLaw:
+    law = _from_module(name) if ':' in name else _registered(name)
+    if not inspect.isfunction(law):
+        raise _refused(name, 'it is no function: write def law(arm, x), see docs/own_law.md')
     try:
         inspect.signature(law).bind(None, None)
     except TypeError as error:
         raise _refused(name, f'its arguments are not arm and x ({error}): write '
                        'def law(arm, x)') from error
-    return CompiledLaw(name, law, dynamics)
-
-
-def _made(name: str, kind, dynamics: Dynamics):
-    try:
-        inspect.signature(kind).bind(dynamics)
-    except TypeError as error:
-        raise _refused(name, f'the argument of its constructor is not the dynamics ({error}): '
-                       'write def __init__(self, dynamics)') from error
-    try:
-        return kind(dynamics)
-    except (Exception, SystemExit) as error:
-        text = error_text(error, source_of(kind))
-        raise _refused(name, f'its constructor failed: {text}') from error
+    return OwnLaw(name, law, dynamics)
 
 
 def _from_module(name: str):
@@ -76,8 +52,7 @@ def _from_module(name: str):
     except (Exception, SystemExit) as error:
         raise _refused(name, f'its module cannot be imported: {error_text(error, "")}') from error
     if not hasattr(module, attribute):
-        known = [each for each, _ in inspect.getmembers(
-            module, lambda value: inspect.isclass(value) or inspect.isfunction(value))]
+        known = [each for each, _ in inspect.getmembers(module, inspect.isfunction)]
         raise _refused(name, f'module {path} has no {attribute!r}: '
                        f'{near_matches(attribute, known)}')
     return getattr(module, attribute)
@@ -87,7 +62,7 @@ def _registered(name: str):
     known = {point.name: point for point in entry_points(group=GROUP)}
     if name not in known:
         raise _refused(name, f'no law of that name is registered in the group {GROUP}: '
-                       f'{near_matches(name, known)}; or write module:Class')
+                       f'{near_matches(name, known)}; or write module:function')
     try:
         return known[name].load()
     except (Exception, SystemExit) as error:

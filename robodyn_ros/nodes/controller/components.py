@@ -90,8 +90,7 @@ class Components:
         values = table.values
         with compilation_logged(node.get_logger(), model.name):
             dynamics = Dynamics(with_slots(model))
-            own_law = (load_own_law(values.own_law, dynamics, values.own_law_deadline)
-                       if values.own_law else None)
+            own_law = load_own_law(values.own_law, dynamics) if values.own_law else None
             self.controller = ArmController(dynamics, values.control, own_law,
                                             values.lockstep or _simulated(node))
         self.configured = self.controller.bounds

@@ -214,7 +214,6 @@ def open_native(node: Node, controller: ArmController, states: StateInput, outpu
                 ) -> tuple[NativeControl | None, str]:
     """Return the native loop, None if it does not run, and the reason; see `open_loop`."""
     problem = ('lockstep is set' if values.lockstep else
-               'publish_joint_commands is set' if values.command.publish_joint_commands else
-               'own_law is a law in Python' if controller.has_python_law else '')
+               'publish_joint_commands is set' if values.command.publish_joint_commands else '')
     return open_loop(values.loop, problem, lambda: NativeControl(
         node, controller, states, output, guard, clock, values))

@@ -63,11 +63,8 @@ class ControllerSettings:
         'and first resonance, by motions below a milliradian. Gains follow, and the rotors that '
         'the model lacks. Not in lockstep.', read_only=True)
     own_law: str = parameter(
-        '', 'Law of mode own_law: module:function (compiled), module:Class (Python), or the name '
-        'of an entry point in the group robodyn_ros.control_laws.', read_only=True)
-    own_law_deadline: float = parameter(
-        5e-4, 'Time that an answer of it may take; a later one ends in a stop.', 's', 1e-5, 1.0,
-        read_only=True)
+        '', 'Law of mode own_law: module:function, or the name of an entry point in the group '
+        'robodyn_ros.control_laws.', read_only=True)
     guard: GuardSettings = group(GuardSettings)
     shutdown_effort: str = parameter(
         'hold', 'Last torque at deactivation and shutdown: the gravity torque of the arm, or a '

@@ -1,10 +1,9 @@
 """Measurements of all calls, for one state and for many, of all installed libraries."""
 from importlib import import_module
 
+from calls import batches_of, calls_of, importable
 from robots import chain, load
 from timing import compare
-
-from robodyn_ros.bench.cases import batches_of, calls_of, importable
 
 SCALED = ('inverse dynamics', 'mass matrix', 'forward dynamics')
 

@@ -2,10 +2,9 @@
 from pathlib import Path
 import sys
 
+from calls import BenchRobot, plain
 from checkout import ROOT
 import numpy as np
-
-from robodyn_ros.bench.cases import BenchRobot, plain
 
 OWN = ROOT / 'urdf' / 'robodyn7.urdf'
 EXAMPLES = {'ur5': 'ur_description/urdf/ur5_robot.urdf',

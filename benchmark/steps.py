@@ -5,12 +5,12 @@ Both have viscous and dry friction and stops but no contacts, or only rigid bodi
 those of a smooth motion, so that both arms nearly follow it, each with its integrator and friction
 model.
 """
+from calls import check, Robodyn
 import numpy as np
 from robots import load, OWN
 from timing import Call, compare, OURS
 
 from robodyn_ros import Dynamics, RobotModel
-from robodyn_ros.bench.cases import check, Robodyn
 from robodyn_ros.control import ArmController, Settings
 from robodyn_ros.control.rollout import RolloutCycle
 from robodyn_ros.simulation import ClosedLoop, Plant, PlantRollout, Spread

@@ -1,4 +1,4 @@
-"""The timing of `robodyn bench`, with a display of the progress."""
+"""Timing of calls in turns, with a display of the progress."""
 import sys
 
 import checkout  # noqa: F401  (first: it adds the package to sys.path)

@@ -2,13 +2,12 @@
 from importlib import metadata
 import logging
 
+from calls import Order
 import numpy as np
 from pydrake.multibody.parsing import Parser
 from pydrake.multibody.plant import MultibodyPlant
 from pydrake.multibody.tree import JacobianWrtVariable, MultibodyForces
 from timing import Call
-
-from robodyn_ros.bench.cases import Order
 
 logging.getLogger('drake').setLevel(logging.ERROR)
 

@@ -27,7 +27,6 @@ class Machine:
     compiler: str
     flags: tuple = ()
     runner: tuple = ()
-    triple: str = ''
     code: tuple = ()
     strip: tuple = ()
 
@@ -37,19 +36,17 @@ class Machine:
                      if shutil.which(each) is None), '')
 
 
-NATIVE = Machine('native', os.environ.get('CC') or 'cc', triple='x86_64-linux-gnu')
+NATIVE = Machine('native', os.environ.get('CC') or 'cc')
 CROSS = (
-    Machine('aarch64', 'aarch64-linux-gnu-gcc', ('-static',), ('qemu-aarch64',),
-            'aarch64-linux-gnu'),
+    Machine('aarch64', 'aarch64-linux-gnu-gcc', ('-static',), ('qemu-aarch64',)),
     # code of a Cortex-M7 in a program for a Cortex-A: QEMU's user mode runs no whole programs for
     # the former in all of its versions
     Machine('cortex-m7', 'arm-none-eabi-gcc',
             ('-mcpu=cortex-a53', '-mthumb', '-mfloat-abi=hard', '-mfpu=neon-fp-armv8',
-             '--specs=rdimon.specs'), ('qemu-arm', '-cpu', 'max'), 'thumbv7em-none-eabihf',
+             '--specs=rdimon.specs'), ('qemu-arm', '-cpu', 'max'),
             ('-mcpu=cortex-m7', '-mthumb', '-mfloat-abi=hard', '-mfpu=fpv5-d16'),
             ('arm-none-eabi-objcopy', '--remove-section', '.ARM.attributes')),
-    Machine('riscv64', 'riscv64-linux-gnu-gcc', ('-static',), ('qemu-riscv64',),
-            'riscv64-linux-gnu'))
+    Machine('riscv64', 'riscv64-linux-gnu-gcc', ('-static',), ('qemu-riscv64',)))
 
 
 def driver(export):

@@ -1,4 +1,4 @@
-"""Exported C and object files: the numbers of `Dynamics` and of the cycle on floats."""
+"""Exported C: the numbers of `Dynamics` and of the cycle on floats."""
 
 from functools import lru_cache
 import os
@@ -235,27 +235,6 @@ def test_other_machines_compute_the_same_bits(machine, program_of):
         np.testing.assert_array_equal(own, other)
 
 
-@pytest.mark.parametrize('machine', [NATIVE, *CROSS], ids=lambda each: each.name)
-def test_object_files_compute_the_same(machine, tmp_path):
-    skip_without(machine)
-    if machine is NATIVE and os.uname().machine != 'x86_64':
-        pytest.skip('this machine is no x86-64')
-    export, cycles = random_cycles(*WALK)
-    files = {**export.header_files(), 'driver.c': driver(export),
-             'arm.o': export.object_file(machine.triple)}
-    write(files, tmp_path)
-    program = build(tmp_path, machine, ('-std=c99', '-O1'), ['driver.c', 'arm_data.c', 'arm.o'])
-    states = random_states(export.model.nv, 200)
-    check_dynamics(run(machine, program, dynamics_input(states)), export.model, DYNAMICS, states)
-    check_cycles(run(machine, program, cycles_input(cycles[:200])), export, cycles[:200])
-
-
-def test_an_unknown_machine_is_refused():
-    export = Export(load(SMALL), ('gravity',))
-    with pytest.raises(ParameterError, match='no such target.*aarch64'):
-        export.object_file('z80-unknown-none')
-
-
 # --- files --------------------------------------------------------------------------------------
 
 _PRINT = """
@@ -264,8 +243,6 @@ from robodyn_ros.export import Export
 from robodyn_ros.model import RobotModel
 export = Export(RobotModel.from_urdf(sys.argv[1]))
 digest = hashlib.sha256(repr(sorted(export.c_files().items())).encode())
-for triple in ('x86_64-linux-gnu', 'thumbv7em-none-eabihf'):
-    digest.update(export.object_file(triple))
 print(digest.hexdigest())
 """
 
@@ -313,21 +290,19 @@ def test_unknown_names_are_refused(functions, laws_, message):
 
 # --- command ------------------------------------------------------------------------------------
 
-def test_the_command_writes_measures_and_reports(tmp_path, capsys):
+def test_the_command_writes_and_reports(tmp_path, capsys):
     folder = tmp_path / 'arm'
     assert main(['export', str(SMALL), str(folder), '--functions', 'gravity,jacobian',
-                 '--prefix', 'My Arm', '--c', '--object', 'aarch64-linux-gnu']) == 0
+                 '--prefix', 'My Arm']) == 0
     printed = capsys.readouterr().out
     assert {path.name for path in folder.iterdir()} == {
         'my_arm.h', 'my_arm_internal.h', 'my_arm_data.c', 'my_arm_dynamics.c', 'main.c',
-        'CMakeLists.txt', 'my_arm_aarch64-linux-gnu.o'}
-    if not NATIVE.missing():
-        assert 'us per call' in printed and 'my_arm_gravity' in printed
+        'CMakeLists.txt'}
+    assert 'my_arm_gravity' in printed
 
 
-@pytest.mark.parametrize('mistake', [['--object', 'z80-unknown-none'], ['--functions', 'gravit'],
-                                     ['--object', 'x86_64-linux-gnu', '--object', 'nothing']])
-def test_nothing_is_written_before_a_mistake_is_found(mistake, tmp_path, capsys):
+def test_nothing_is_written_before_a_mistake_is_found(tmp_path, capsys):
+    mistake = ['--functions', 'gravit']
     assert main(['export', str(SMALL), str(tmp_path / 'new' / 'arm'), *mistake]) == USER_MISTAKE
     assert mistake[-1] in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []

@@ -17,7 +17,7 @@ import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
-from robodyn_ros.cli.main import main, USER_MISTAKE
+from robodyn_ros.cli.main import main
 from robodyn_ros.control import ArmController, Mode, with_slots
 from robodyn_ros.control.messages import Messages
 from robodyn_ros.control.shared_block import HEAD, SEGMENT_ROWS, SharedLayout, WORDS
@@ -115,7 +115,7 @@ def owner(arm, block):
 def test_the_same_input_gives_the_same_package(tmp_path):
     first, second = (export_of().ros2_control_files() for _ in range(2))
     assert first == second
-    assert main(['export', str(SMALL), str(tmp_path), '--ros2-control', '--no-measure']) == 0
+    assert main(['export', str(SMALL), str(tmp_path), '--ros2-control']) == 0
     written = {str(path.relative_to(tmp_path)): path.read_text()
                for path in tmp_path.rglob('*') if path.is_file()}
     assert written == first
@@ -149,11 +149,9 @@ def test_parts_of_the_block_do_not_overlap():
     assert list(layout.head()) == list(HEAD)
 
 
-def test_a_package_without_the_cycle_is_refused(tmp_path, capsys):
+def test_a_package_without_the_cycle_is_refused():
     with pytest.raises(ParameterError, match='function cycle'):
         Export(RobotModel.from_urdf(SMALL), ('gravity',)).ros2_control_files()
-    assert main(['export', str(SMALL), str(tmp_path), '--ros2-control', '--c']) == USER_MISTAKE
-    assert '--c' in capsys.readouterr().err
 
 
 def test_the_plugin_is_built_where_ros2_control_is(tmp_path):

@@ -1,4 +1,4 @@
-"""Export of a robot's dynamics and control cycle: C, and object files."""
+"""Export of a robot's dynamics and control cycle to C."""
 
 from robodyn_ros.export.export import DEFAULT_FUNCTIONS, Export
 

@@ -22,7 +22,6 @@ from robodyn_ros.export.control_cycle import default_controller, ExportedCycle
 from robodyn_ros.export.dynamics_functions import dynamics_functions
 from robodyn_ros.export.example import example
 from robodyn_ros.export.names import comment, identifier
-from robodyn_ros.export.objects import object_file
 from robodyn_ros.export.ros2_control_package import package_files
 from robodyn_ros.model import RobotModel
 
@@ -125,11 +124,6 @@ class Export:
         return [*(each.function.name for each in self.dynamics),
                 *([] if self.cycle is None else [self.cycle.cycle.name])]
 
-    def object_file(self, triple: str, cpu: str = '') -> bytes:
-        """Return all functions as an object file, see `objects`."""
-        functions = [each for group in self.groups().values() for each in group]
-        return object_file(functions, self.public(), triple, cpu)
-
     def c_sources(self) -> dict[str, str]:
         """Return headers and sources in C, as texts by name."""
         return {**self.header_files(), **{
@@ -155,7 +149,7 @@ class Export:
         name, files = self.name, self.c_sources()
         sources = [each for each in files if each.endswith('.c')]
         files['main.c'] = example(self)
-        files['CMakeLists.txt'] = c_files.cmake(name, sources, [], True)
+        files['CMakeLists.txt'] = c_files.cmake(name, sources)
         return files
 
 

@@ -8,6 +8,8 @@ from os import PathLike
 from typing import Any
 from xml.etree import ElementTree
 
+import checkout  # noqa: F401  (first: it adds the package to sys.path)
+
 import numpy as np
 
 from robodyn_ros.control import ControlLaw, make_gains, Settings, Term
@@ -31,7 +33,7 @@ def importable() -> tuple[list[type], list[str]]:
     found, missing = [], []
     for name, (module, package) in _PEERS.items():
         try:
-            found.append(getattr(import_module(f'robodyn_ros.bench.{module}'), name))
+            found.append(getattr(import_module(module), name))
         except ImportError:
             missing.append(package)
     return found, missing

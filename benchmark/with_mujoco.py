@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from calls import BenchRobot, Order
 import mujoco
 import numpy as np
-
-from robodyn_ros.bench.cases import BenchRobot, Order
-from robodyn_ros.inspection.timing import Call
+from timing import Call
 
 # effects other than rigid-body dynamics
 ADDED = ('CONSTRAINT', 'CONTACT', 'LIMIT', 'FRICTIONLOSS', 'EQUALITY', 'SPRING', 'DAMPER')

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from calls import BenchRobot, Order
 import numpy as np
 import pinocchio as pin
-
-from robodyn_ros.bench.cases import BenchRobot, Order
-from robodyn_ros.inspection.timing import Call
+from timing import Call
 
 
 class Pinocchio:

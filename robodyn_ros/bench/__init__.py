@@ -1,1 +1,0 @@
-"""Times of the dynamics of an arm, in comparison with other libraries."""

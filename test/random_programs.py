@@ -11,7 +11,7 @@ from robodyn_ros.dynamics.algorithms import is_zero
 from robodyn_ros.dynamics.jit.flags import (
     above, all_of, any_of, at_least, both, either, equal, finite, flag, no)
 from robodyn_ros.dynamics.jit.flow import (
-    call, choose, FunctionTable, iterate, last_not_after, lookup, row_count, Table)
+    call, choose, FunctionTable, iterate, lookup, row_count, search_sorted, Table)
 from robodyn_ros.dynamics.jit.function import Function
 from robodyn_ros.dynamics.jit.lists import Lists
 from robodyn_ros.dynamics.jit.trace import (
@@ -127,7 +127,7 @@ class RandomProgram:
 
     def _search(self, random, place, pool, depth):
         value, count, first = self._picked(random, pool, 3)
-        return [last_not_after(self._tables[0], value, count, random.randrange(COLUMNS), first)]
+        return [search_sorted(self._tables[0], value, count, random.randrange(COLUMNS), first)]
 
     def _sines(self, random, place, pool, depth):
         return sines(*self._picked(random, pool, 1))

@@ -65,7 +65,7 @@ def test_gains_that_are_too_high_for_the_rate_do_not_throw_the_arm(period):
     assert loop.control.unstable_gains.endswith(
         f'kd = 1000 1/s is unstable with a torque every {1e3 * period:.0f} ms')
     factor, = stable_gains.factors(*np.array([[250e3], [1000.0], [period]]))
-    assert loop.control.frequency_part == pytest.approx(factor) and factor < 0.7
+    assert loop.control.bandwidth_factor == pytest.approx(factor) and factor < 0.7
 
 
 def test_late_states_and_seldom_torques_are_reported_each_by_name():

@@ -35,7 +35,7 @@ class Track:
         now, longest = doubles([now, self.longest])
         self.m = path.update(self.m, now, path.passed(self.m, now, longest))
         reference = modes.Reference(*path.sample(self.table, self.path, self.m.elapsed))
-        found = path.judge(self.m, self.path, reference, *doubles([q, qd]))
+        found = path.check_tolerances(self.m, self.path, reference, *doubles([q, qd]))
         return SimpleNamespace(**{**vars(found), 'reference': array(reference.q)})
 
     def follow(self, now, offset=(0.0, 0.0), speed=(0.0, 0.0)):

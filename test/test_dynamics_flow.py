@@ -17,7 +17,7 @@ from robodyn_ros.dynamics.jit.flags import (
     above, all_finite, any_above, at_least, below, both, either, equal, finite, first_of, flag, no,
     when)
 from robodyn_ros.dynamics.jit.flow import (
-    call, choose, FunctionTable, iterate, last_not_after, lookup, row_count, Table)
+    call, choose, FunctionTable, iterate, lookup, row_count, search_sorted, Table)
 from robodyn_ros.dynamics.jit.function import Function
 from robodyn_ros.dynamics.jit.lists import Lists
 from robodyn_ros.dynamics.jit.trace import absolute, floor, maximum, minimum, nearest, sincos, sqrt
@@ -264,7 +264,7 @@ def test_a_search_finds_what_numpy_finds(rows):
     rng = np.random.default_rng(rows)
     table = np.column_stack([rng.normal(size=rows), np.cumsum(rng.integers(0, 2, rows))])
     values = np.arange(-1.0, rows + 1.0, 0.25)
-    at = found(lambda x, table: last_not_after(table, x[0], column=1), values, 1, (table,),
+    at = found(lambda x, table: search_sorted(table, x[0], column=1), values, 1, (table,),
                (Table(2),))
     expected = np.maximum(np.searchsorted(table[:, 1], values, 'right') - 1, 0)
     np.testing.assert_array_equal(at, expected)
@@ -274,7 +274,7 @@ def test_a_search_keeps_to_its_part_of_the_table():
     table = np.arange(10.0)[:, None]
 
     def body(x, table):
-        return last_not_after(table, x[0], x[2], first=x[1])
+        return search_sorted(table, x[0], x[2], first=x[1])
 
     rows = [(99, 0, 4), (99, 3, 4), (1, 3, 4), (4.5, 3, 4), (99, 3, INF), (99, 3, NAN),
             (99, 3, -1), (99, 3, 0.5), (99, 99, 5), (NAN, 3, 4), (99, NAN, 2), (INF, -5, 2.9)]
@@ -391,7 +391,7 @@ def test_a_sequence_of_functions_becomes_part_of_the_program():
 def test_rollouts_with_tables(backend, rows):
     def step(tree, runtime, state, constants, inputs, path, laws):
         time, q = state
-        reference, = lookup(path, last_not_after(path, time), (1,))
+        reference, = lookup(path, search_sorted(path, time), (1,))
         return [time + inputs[0], q + call(laws, constants[0], [reference - q], outputs=1)[0]]
 
     half = Function(lambda x: [0.5 * x[0]], {'x': 1}, {'y': 1})
@@ -456,7 +456,7 @@ def test_a_cycle_in_small():
         q, qd, dt, law = state
         time, missed = memory
         time = when(finite(dt), time + dt, time)
-        begin, position, velocity = lookup(path, last_not_after(path, time), range(3))
+        begin, position, velocity = lookup(path, search_sorted(path, time), range(3))
         reference = position + velocity * (time - begin)
         torque, = call(laws, law, [q, qd, reference], outputs=1)
         good = finite(torque)

@@ -18,7 +18,7 @@ from robodyn_ros.dynamics import algorithms, Dynamics
 from robodyn_ros.dynamics.jit import bound, fastcall, machine
 from robodyn_ros.dynamics.jit.codegen import kernel_ir
 from robodyn_ros.dynamics.jit.flow import (
-    call, choose, FunctionTable, iterate, last_not_after, lookup, Table)
+    call, choose, FunctionTable, iterate, lookup, search_sorted, Table)
 from robodyn_ros.dynamics.jit.loops import batch_ir
 from robodyn_ros.dynamics.jit.program import trace
 from robodyn_ros.dynamics.jit.trace import floor, nearest
@@ -125,7 +125,7 @@ def texts():
 
 def forks(x, table, functions):
     """Return numbers by all that is more than arithmetic."""
-    at = last_not_after(table, x[0])
+    at = search_sorted(table, x[0])
     case = choose(x[1], [lambda: lookup(table, at, (1,)), lambda: [nearest(x[2])],
                          lambda: call(functions, x[3], [floor(x[4])], outputs=1)])
     return iterate(x[5], lambda s: [s[0] * x[6] + x[7]], case, 9)

@@ -42,11 +42,13 @@ class Bench:
         self._writer.position[:] = control.reference.q
         self._node, decoder = node, JointStateDecoder()
         states = PolledSubscription(node, JointState, 'joint_states', qos.joint_states())
-        self.loop = native.NativeLoop(control.host, CommandPermission(False, 0.5), native.Wires(
+        handles = native.LoopHandles(
             node, states.subscription, None,
             node.create_publisher(Float64MultiArray, 'torques', qos.reliable()),
             node.create_publisher(Header, 'heartbeats', qos.reliable()),
-            efforts.write(np.zeros(len(names))), efforts.order), False, np.inf, 60.0)
+            efforts.write(np.zeros(len(names))), efforts.order)
+        self.loop = native.NativeLoop(control.host, CommandPermission(False, 0.5), handles, False,
+                                      np.inf, 60.0)
         self._gripper = JointStateWriter(['left', 'right'])
         for each in (self._writer, self._gripper):
             data = each.write(1)

@@ -16,10 +16,11 @@ from robodyn_ros.control.steps import (
 from robodyn_ros.control.steps.body import Body
 from robodyn_ros.control.steps.contact import observe
 from robodyn_ros.control.steps.reception import receive
-from robodyn_ros.control.steps.reference import locate, move
-from robodyn_ros.control.steps.requests import decide, judge, Requests, take_over
+from robodyn_ros.control.steps.reference import advance_reference, predict_state
+from robodyn_ros.control.steps.requests import apply_requests, cycle_flags, decide, Requests
 from robodyn_ros.control.steps.torque import (
-    brake, built_in_law, external_law_terms, fail, fallback, remember, shutdown_terms)
+    brake, built_in_law, external_law_terms, fallback, shutdown_terms, stop_on_invalid_torque,
+    update_law_state)
 from robodyn_ros.control.terms import compose, Term
 from robodyn_ros.dynamics.jit.flags import all_of, both, either, equal, flag, no, when
 from robodyn_ros.dynamics.jit.flow import choose
@@ -47,17 +48,17 @@ def cycle(robot, functions, table, state, m, p):
     state, m, clock, resumes, stops, silence = receive(functions, state, m, p)
     # requests of the program: taking over, loads, springs, external laws
     requests = Requests(state, m, p, resumes)
-    m = take_over(robot, functions, requests, state, m, p)
-    flags = judge(robot, state, m, p, requests, clock, stops, silence)
+    m = apply_requests(robot, functions, requests, state, m, p)
+    flags = cycle_flags(robot, state, m, p, requests, clock, stops, silence)
     # contact: external torque, collision
     m = observe(robot, functions, flags, state, m, p)
     # mode: float, hold, track, stop, ...; fault
     m = decide(robot, requests, flags, state, m, p)
     return choose(flags.due, [
-        lambda: (m.sent, m), lambda: respond(robot, functions, table, flags, state, m, p)])
+        lambda: (m.sent, m), lambda: compute_torque(robot, functions, table, flags, state, m, p)])
 
 
-def respond(robot, functions, table, flags, state, m, p):
+def compute_torque(robot, functions, table, flags, state, m, p):
     """Return the torque of a cycle, and the memory of the next."""
     now, dt, silent = flags.now, flags.dt, flags.silent
     p = gravity_check.withdrawn(p, m.gravity_check)
@@ -65,14 +66,14 @@ def respond(robot, functions, table, flags, state, m, p):
     # position and velocity: measured, or predicted from the last torque
     before = Body(robot, functions, loads.runtime(m.loads), p.gains)
     external = wrenches.update(m.external, p.external, now, dt)
-    predicted, wrench_torque = locate(robot, before, external, flags, state, m)
+    predicted, wrench_torque = predict_state(robot, before, external, flags, state, m)
     m = replace(m, loads=loads.update(m.loads, p.loads, dt), external=external,
                 mean_torque=when(flags.between, mean_torque.added(m.mean_torque, dt, m.sent),
                                  m.mean_torque))
     body = replace(before, runtime=loads.runtime(m.loads))
 
     # reference: of the trajectory, pose, stop or rest, inside of the walls
-    motion, predicted = move(robot, body, table, flags, predicted, m, p)
+    motion, predicted = advance_reference(robot, body, table, flags, predicted, m, p)
     # the reference of a motion off its path is that of the arm from here on
     left = all_of([equal(m.motion.mode, modes.TRACK), equal(motion.mode, modes.STOP),
                    equal(motion.result, modes.PATH_TOLERANCE_VIOLATED)])
@@ -121,12 +122,12 @@ def respond(robot, functions, table, flags, state, m, p):
     terms[Term.TOTAL] = torque
 
     # memory: fault of a torque that was not finite, state of the laws, what was measured and sent
-    motion, ext_law, blended = fail(robot, verdict, driven, blended, q, qd, m, p)
-    m = remember(robot, functions, body, m, p, dt, law_q, law_qd, terms, report,
-                 silent=silent, follows=all_of([
-                     no(modes.no_reference(motion)), no(silent), no(ext_law.active)]),
-                 healthy=no(motion.fault.code), undisturbed=both(
-                     equal(used.undelayed, 1.0), no(transition.under_way(blended))))
+    motion, ext_law, blended = stop_on_invalid_torque(robot, verdict, driven, blended, q, qd, m, p)
+    m = update_law_state(robot, functions, body, m, p, dt, law_q, law_qd, terms, report,
+                         silent=silent, follows=all_of([
+                             no(modes.no_reference(motion)), no(silent), no(ext_law.active)]),
+                         healthy=no(motion.fault.code), undisturbed=both(
+                             equal(used.undelayed, 1.0), no(transition.under_way(blended))))
     measured_q, measured_qd = when(flags.fresh, [state.q, state.qd], [m.q, m.qd])
     return torque, replace(
         m, before=now, q=measured_q, qd=measured_qd, coasting=when(silent, 1.0, 0.0),

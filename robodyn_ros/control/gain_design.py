@@ -100,7 +100,7 @@ def make_gains(dynamics: Dynamics, settings: Settings | None = None,
         # an integral works against the same error
         disturbance_observer=np.where(integral == 0.0, float(s.disturbance_observer), 0.0),
         sliding=sliding, sliding_damping=(kd - sliding) * inertia,
-        frequency_part=lowered)
+        bandwidth_factor=lowered)
 
 
 def frequency_parts(kp: np.ndarray, kd: np.ndarray, loop: MeasuredLoop | None) -> np.ndarray:

@@ -57,7 +57,7 @@ class Gains:
         Damping of s in the adaptive law, in N m s/rad (N s/m).
     disturbance_observer : (nv,)
         Flags of joints whose disturbances are compensated by laws with an integral term.
-    frequency_part : (nv,)
+    bandwidth_factor : (nv,)
         Part of the natural frequency that the measured loop of the joint bears; 1: all of it.
 
     """
@@ -88,7 +88,7 @@ class Gains:
     disturbance_observer: np.ndarray
     sliding: np.ndarray
     sliding_damping: np.ndarray
-    frequency_part: np.ndarray
+    bandwidth_factor: np.ndarray
 
     def __post_init__(self):
         for field in fields(self):

@@ -15,7 +15,7 @@ from robodyn_ros.model import RobotModel
 from robodyn_ros.model.per_joint import speeds
 from robodyn_ros.safety import finite_velocity_limits
 
-_SHOWN = 0.1     # of the effort limit, that a live measured effort shows
+_LIVE_EFFORT = 0.1     # of the effort limit, that a live measured effort shows
 _STEEPEST = 1.5  # largest over mean deceleration of a stop
 _LATCHED = 0.05  # s that a fault is latched before states are used that do not continue the motion
 
@@ -77,7 +77,8 @@ def write_constants(program: SimpleNamespace, design: Design, model: RobotModel,
                          ('lag', plausible.velocity_lag), ('repeated', plausible.repeated),
                          ('overspeed', settings.overspeed),
                          ('overspeed_time', settings.overspeed_time),
-                         ('speed', speeds(model)), ('torque', _SHOWN * design.bounds.usable)):
+                         ('speed', speeds(model)),
+                         ('torque', _LIVE_EFFORT * design.bounds.usable)):
         getattr(judges, name)[...] = number
     accepts.limit[:] = finite_velocity_limits(model.velocity_limit)
     accepts.continuous[:] = model.continuous

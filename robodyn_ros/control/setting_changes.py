@@ -170,7 +170,7 @@ class SettingChanges:
     def write(self, design: Design) -> None:
         """Write all settings of a design except its gains."""
         write_settings(self._arm.program, design)
-        self._arm.program.probe.lowered[:] = 1.0 - design.gains.frequency_part
+        self._arm.program.probe.lowered[:] = 1.0 - design.gains.bandwidth_factor
         self._inputs.reflection.change(design.bounds.usable, design.settings.reflection)
         self._observation.change(design.settings)
 

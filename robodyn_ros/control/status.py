@@ -174,7 +174,7 @@ class Status:
         return float(factors[worst]), float(kd[worst])
 
     @property
-    def frequency_part(self) -> float:
+    def bandwidth_factor(self) -> float:
         """Return the part of its natural frequency that a joint keeps at least."""
         return self._lowered[0]
 
@@ -247,7 +247,7 @@ class Status:
             changes = []
             if each is not None and added[j]:
                 changes.append(f'{added[j]:.2g} {unit} are added to the model, as of a rotor')
-            part = float(gains.frequency_part[j])
+            part = float(gains.bandwidth_factor[j])
             if loop.unknown[j]:
                 found[name] = (
                     f"loop of '{name}': neither that of a rigid joint nor that of a rotor on a "
@@ -269,7 +269,7 @@ class Status:
         return missing_rotors(self.arm.model, gains.inertia - gains.armature, gains.armature)
 
     @property
-    def gains_not_borne(self) -> dict[str, float]:
+    def gain_reduction(self) -> dict[str, float]:
         """Return by joint the largest reduction of its gains under the present law."""
         return {name: float(part) for name, part in zip(
             self.arm.model.joint_names, self._m.light.reduction) if part > _NOTICED}

@@ -143,7 +143,7 @@ class Paths:
         m, running = self._memory, self._running()
         if running is None or m.path.elapsed < running.last:
             return None
-        outcome = path.judge(m.path, running, m.reference, q, qd)
+        outcome = path.check_tolerances(m.path, running, m.reference, q, qd)
         return None if outcome.kind == path.REACHED else modes.off_goal(outcome)
 
 

@@ -127,9 +127,9 @@ class ListWriter(Writer):
         if self._is_inlined(lanes, nodes, text):
             self._inlined[nodes], self._inner[nodes] = enclosed(text), within
             return
-        of_conditions = pack.operation in CONDITIONS
-        name = self.new('q' if of_conditions else 'p')
-        self._loop.append(Statement(nodes, name, 'bool' if of_conditions else 'double', text))
+        is_mask = pack.operation in CONDITIONS
+        name = self.new('q' if is_mask else 'p')
+        self._loop.append(Statement(nodes, name, 'bool' if is_mask else 'double', text))
         self._within |= within
         for k, index in enumerate(nodes):
             self.names[index] = f'{name}[{k}]'

@@ -70,7 +70,7 @@ static void sines(const double *restrict x, double *restrict s, double *restrict
 
 _NO_NUMBERS = """\
 /* Write that there is no number to an array. */
-static void no_numbers(double *out, int32_t count)
+static void fill_nan(double *out, int32_t count)
 {
     for (int32_t i = 0; i < count; ++i) {
         out[i] = (double)NAN;
@@ -88,7 +88,7 @@ static int32_t row_at(int32_t rows, double row)
 
 _LAST_NOT_AFTER = """\
 /* Last of `count` rows from `first` on whose key is not above a value; by bisection. */
-static double last_not_after(const double *table, int32_t rows, int32_t columns, int32_t column,
+static double search_sorted(const double *table, int32_t rows, int32_t columns, int32_t column,
                              double value, double first, double count)
 {
     const double last = (double)(((rows > 0) ? rows : 1) - 1);
@@ -105,5 +105,5 @@ static double last_not_after(const double *table, int32_t rows, int32_t columns,
     return (double)base;
 }"""
 
-_TEXTS = {'sines': _SINES, 'no_numbers': _NO_NUMBERS, 'row_at': _ROW_AT,
-          'last_not_after': _LAST_NOT_AFTER}
+_TEXTS = {'sines': _SINES, 'fill_nan': _NO_NUMBERS, 'row_at': _ROW_AT,
+          'search_sorted': _LAST_NOT_AFTER}

@@ -40,8 +40,8 @@ def _call(writer, index, argument, row, *inputs):
 def _invoke(writer, name, given, out, kind) -> None:
     """Write a call; without a function the result is not a number."""
     if name is None:
-        writer.helpers.add('no_numbers')
-        writer.line(f'no_numbers({out}, {kind.outputs});')
+        writer.helpers.add('fill_nan')
+        writer.line(f'fill_nan({out}, {kind.outputs});')
     else:
         writer.line(f'{name}({", ".join([*given, out])});')
 
@@ -50,7 +50,7 @@ def _invoke(writer, name, given, out, kind) -> None:
 
 def _row(writer, index, argument, row):
     rows = writer.function.inputs[argument]
-    writer.helpers.update(('row_at', 'no_numbers'))
+    writer.helpers.update(('row_at', 'fill_nan'))
     nothing, name = writer.new('n'), writer.new('p')
     writer.names[index] = name
     writer.line(f'double {nothing}[{rows.columns}];')
@@ -59,7 +59,7 @@ def _row(writer, index, argument, row):
     writer.line(f'{name} = &{rows.name}[row_at({rows.length}, {bare(writer.operand(row))}) * '
                 f'{rows.columns}];')
     writer.otherwise()
-    writer.line(f'no_numbers({nothing}, {rows.columns});')
+    writer.line(f'fill_nan({nothing}, {rows.columns});')
     writer.end()
 
 
@@ -69,10 +69,10 @@ def _rows(writer, index, argument):
 
 def _search(writer, index, argument, value, first, count, column):
     rows = writer.function.inputs[argument]
-    writer.helpers.add('last_not_after')
+    writer.helpers.add('search_sorted')
     given = ', '.join(bare(writer.operand(each)) for each in (value, first, count))
     writer.names[index] = writer.constant(
-        'double', f'last_not_after({rows.name}, {rows.length}, {rows.columns}, {column}, {given})')
+        'double', f'search_sorted({rows.name}, {rows.length}, {rows.columns}, {column}, {given})')
 
 
 WRITERS: dict[str, Callable] = {'call': _call, 'row': _row, 'rows': _rows, 'search': _search}

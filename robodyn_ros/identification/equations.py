@@ -76,7 +76,7 @@ class Equations:
 
 
 @dataclass(frozen=True)
-class Excerpt:
+class RegressionData:
     """
     Equations of a recording.
 
@@ -113,7 +113,7 @@ class Excerpt:
 
 
 def excerpt(dynamics: Dynamics, recording: Recording, cutoff: float | None = None,
-            period: float | None = None, dry: DryFriction | None = None) -> Excerpt:
+            period: float | None = None, dry: DryFriction | None = None) -> RegressionData:
     """
     Return the equations of a recording.
 
@@ -167,9 +167,9 @@ def excerpt(dynamics: Dynamics, recording: Recording, cutoff: float | None = Non
         raise ArgumentError(f'nothing moves in the {len(whole)} of {len(segments)} pieces without '
                             'a gap that are long enough: look for lost messages, or record a '
                             'longer motion', segments=len(segments))
-    return Excerpt(joints, moves, filters, sum(t[-1] - t[0] for t, _, _ in segments),
-                   sum(t[-1] - t[0] - 2.0 * filters.edge for t, _, _ in whole), len(segments),
-                   dry)
+    return RegressionData(joints, moves, filters, sum(t[-1] - t[0] for t, _, _ in segments),
+                          sum(t[-1] - t[0] - 2.0 * filters.edge for t, _, _ in whole),
+                          len(segments), dry)
 
 
 def _given(rate: float, cutoff: float) -> Filters:

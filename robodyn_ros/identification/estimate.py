@@ -14,7 +14,7 @@ from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.identification.condition import condition_number
 from robodyn_ros.identification.correlation import correlated_samples
 from robodyn_ros.identification.effort_ratio import effort_ratios
-from robodyn_ros.identification.equations import Equations, Excerpt, JOINT_TERMS
+from robodyn_ros.identification.equations import Equations, JOINT_TERMS, RegressionData
 from robodyn_ros.identification.fit import Fit, residual, solve
 from robodyn_ros.identification.jackknife import block_covariance
 from robodyn_ros.identification.payload import (
@@ -110,7 +110,7 @@ class Estimate(NamedTuple):
     effort_ratio: NDArray
 
 
-def estimate(dynamics: Dynamics, data: Excerpt, groups: Collection[str],
+def estimate(dynamics: Dynamics, data: RegressionData, groups: Collection[str],
              payload_link: str | None = None, inertia_spread: float = 0.5,
              hold_back: float = 0.25, delay: float | None = None) -> Estimate:
     """
@@ -120,7 +120,7 @@ def estimate(dynamics: Dynamics, data: Excerpt, groups: Collection[str],
     ----------
     dynamics : Dynamics
         Dynamics of the arm as in the URDF, which is the prior.
-    data : Excerpt
+    data : RegressionData
         Equations of a recording of this arm.
     groups : collection of str
         Parameters to estimate, see `unknowns.GROUPS`.
@@ -176,7 +176,7 @@ def estimate(dynamics: Dynamics, data: Excerpt, groups: Collection[str],
                   for joint, error in zip(data.joints, errors)]), ratio)
 
 
-def _check_amount(dynamics: Dynamics, data: Excerpt, train: list[Equations]) -> None:
+def _check_amount(dynamics: Dynamics, data: RegressionData, train: list[Equations]) -> None:
     for name, moves, joint in zip(dynamics.model.joint_names, data.moves, train):
         if moves and len(joint) < _MIN_EQUATIONS:
             raise ArgumentError(

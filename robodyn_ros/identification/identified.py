@@ -10,7 +10,7 @@ import numpy as np
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.identification.dry_friction import DryFriction, SHAPES
-from robodyn_ros.identification.equations import Excerpt, excerpt
+from robodyn_ros.identification.equations import excerpt, RegressionData
 from robodyn_ros.identification.estimate import Estimate, estimate
 from robodyn_ros.identification.recording import Recording
 
@@ -27,7 +27,7 @@ class Identified(NamedTuple):
 
     Attributes
     ----------
-    data : Excerpt
+    data : RegressionData
         Equations.
     found : Estimate
         Estimates.
@@ -37,7 +37,7 @@ class Identified(NamedTuple):
 
     """
 
-    data: Excerpt
+    data: RegressionData
     found: Estimate
     remark: str
 
@@ -70,7 +70,7 @@ def identify(dynamics: Dynamics, recording: Recording, groups: Collection[str],
         As `excerpt` and `estimate`.
 
     """
-    def attempt(at: float | None, friction=dry, what=groups) -> tuple[Excerpt, Estimate]:
+    def attempt(at: float | None, friction=dry, what=groups) -> tuple[RegressionData, Estimate]:
         data = excerpt(dynamics, recording, at, period, friction)
         return data, estimate(dynamics, data, what, **options)
 
@@ -103,8 +103,8 @@ def identify(dynamics: Dynamics, recording: Recording, groups: Collection[str],
     return Identified(data, found, '; '.join(remarks))
 
 
-def _better_model(data: Excerpt, found: Estimate, groups: Collection[str],
-                  attempt: Callable[..., tuple[Excerpt, Estimate]],
+def _better_model(data: RegressionData, found: Estimate, groups: Collection[str],
+                  attempt: Callable[..., tuple[RegressionData, Estimate]],
                   tick: Callable[[str], None]) -> list[str]:
     """Return a remark about options that explain much more of the torque, if any do."""
     others: dict[str, tuple[DryFriction, Collection[str]]] = {}

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.identification.dry_friction import DryFriction
-from robodyn_ros.identification.equations import Excerpt
+from robodyn_ros.identification.equations import RegressionData
 from robodyn_ros.identification.estimate import Estimate, Value
 from robodyn_ros.identification.recording import Recording
 from robodyn_ros.identification.verdict import MAX_RESIDUAL, objections
@@ -24,7 +24,7 @@ _STYLE = {'axes.grid': True, 'grid.alpha': 0.3}
 _RECORDED, _PREDICTED, _RESIDUAL = '#7F7F7F', '#0072B2', '#D55E00'
 
 
-def described(data: Excerpt, recording: Recording) -> list[str]:
+def described(data: RegressionData, recording: Recording) -> list[str]:
     """Return lines about the recording, and what was used of it."""
     steps = 1e3 * np.diff(np.unique(recording.position_time))
     filters = data.filters

@@ -21,12 +21,12 @@ from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum, select, s
 
 _DAMPED = 0.1      # of the typical singular value, below which a direction is damped
 _SETTLING = 0.125  # s, time constant of the approach
-_FIRMNESS = 40.0   # 1/s, gain from velocity error to acceleration
+_VELOCITY_GAIN = 40.0   # 1/s, gain from velocity error to acceleration
 _SPARE = 0.7       # planned part of the largest accelerations
 _ZONE = 0.15       # rad or m before a limit over which other joints take over
 _CLEARLY = 0.02    # of the velocity limit, above which a joint leaving its limit is not restricted
 _HARDER = 20.0     # times the acceleration, per relative excess of the velocity
-_NUDGE = 0.1       # of the velocity limits, motion out of a singularity
+_ESCAPE_SPEED = 0.1       # of the velocity limits, motion out of a singularity
 _TINY = 1e-12      # keeps quotients defined
 
 
@@ -129,7 +129,8 @@ def reach_step(tree, runtime, q, qd, qdd, measured, target, reach, joints, pace,
         for share, r, v in zip(margin, unweighted, inward)])
     return_rates = [(1.0 - share) * v for share, v in zip(margin, inward)]
     null = difference(return_rates, rates(multiply(J, return_rates)))
-    velocity = [rate_of_error * r + speed * (pace.nudge * _NUDGE * v + (1.0 - pace.nudge) * z)
+    escape = pace.nudge * _ESCAPE_SPEED
+    velocity = [rate_of_error * r + speed * (escape * v + (1.0 - pace.nudge) * z)
                 for r, v, z in zip(rates(error), inward, null)]
     part = 1.0 / maximum(_share(multiply(J, velocity), pace.v, pace.w), 1.0)
     for each, most in zip(velocity, joints.velocity):
@@ -192,7 +193,7 @@ def _damped_inverse(square):
 
 def _accelerations(velocity, q, qd, J, joints, pace):
     """Return the accelerations towards desired velocities, within the limits."""
-    change = [_FIRMNESS * (desired - v) for desired, v in zip(velocity, qd)]
+    change = [_VELOCITY_GAIN * (desired - v) for desired, v in zip(velocity, qd)]
     # a link that is too fast after a singularity may be decelerated more
     excess = maximum(_share(multiply(J, qd), pace.v, pace.w) - 1.0, 0.0)
     share = _share(multiply(J, change), pace.a, pace.dw)
@@ -201,8 +202,8 @@ def _accelerations(velocity, q, qd, J, joints, pace):
     for c, x, v, low, high, most in zip(
             change, q, qd, joints.lower, joints.upper, joints.acceleration):
         # position limits of the joints have priority
-        c = minimum(part * c, _FIRMNESS * (braking(high - x, _SPARE * most) - v))
-        c = maximum(c, -_FIRMNESS * (braking(x - low, _SPARE * most) + v))
+        c = minimum(part * c, _VELOCITY_GAIN * (braking(high - x, _SPARE * most) - v))
+        c = maximum(c, -_VELOCITY_GAIN * (braking(x - low, _SPARE * most) + v))
         limited.append(maximum(minimum(c, most), -most))
     return limited
 

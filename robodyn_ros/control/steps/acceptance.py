@@ -100,8 +100,8 @@ class Memory:
     lost: float = scalar('', 'Last loss that was handled.')
     answered: float = scalar('s', 'Arrival of the last state for which a torque was sent.')
     called: float = scalar('s', 'Time of the local clock at the last call.')
-    excused: float = scalar('s', 'Time until which missing states are due to a pause of this '
-                            'process; 0: none.')
+    pause_until: float = scalar('s', 'Time until which missing states are due to a pause of this '
+                                'process; 0: none.')
     law: float = scalar('s', 'Time of the law of that state.')
     predicted: float = scalar('s', 'Time of the law of the last torque between two states.')
     plausibility: plausibility.Memory = part(plausibility.Memory)
@@ -116,15 +116,16 @@ def accept(state, m, p, inactive, sent):
     received, now = equal(state.kind, RECEIVED), state.arrival
     # a pause of this process is no silence of the states, and those that waited are not late
     paused = both(finite(m.called), above(now - m.called, p.stop))
-    excused = when(paused, m.measured + (now - m.called), minimum(m.excused, now))
+    pause_until = when(paused, m.measured + (now - m.called), minimum(m.pause_until, now))
     # an arm that is not under control may be moved, and its driver restarted
     m = replace(m, track=replace(m.track, known=both(m.track.known, no(inactive))),
-                plausibility=plausibility.prepared(m.plausibility, inactive), excused=excused)
+                plausibility=plausibility.prepared(m.plausibility, inactive),
+                pause_until=pause_until)
     sent = [when(inactive, math.nan, t) for t in sent]
     waited = m.waited
     accepted, m = choose(received, [lambda: (0.0, m), lambda: received_state(state, m, p, sent)])
     # a clock set back must not hide silence
-    measured = minimum(maximum(m.measured, when(flag(excused), excused, -math.inf)), now)
+    measured = minimum(maximum(m.measured, when(flag(pause_until), pause_until, -math.inf)), now)
     age = now - measured
     silent, time_of_law = no(below(age, p.hold)), now - m.offset
     repeated = all_of([received, no(flag(m.problem.code)),
@@ -184,8 +185,8 @@ def continued(state, m, p, sent):
     # the first jump is reported until states are accepted again
     jumped = either(equal(m.problem.code, JUMPED), equal(m.problem.code, EXCHANGED))
     reported = either(jumped, equal(m.problem.code, SWAPPED))
-    x = plausibility.judge(state, q, time, m, reported, m.plausibility, p.plausibility, p.limit,
-                           sent)
+    x = plausibility.check_state(state, q, time, m, reported, m.plausibility, p.plausibility,
+                                 p.limit, sent)
     fresh, after = stamp_checked(state, m, p, stamped, x.refusal)
     # an implausible state does not continue the track of this arm, unless it is known to jump
     q, qd, effort, kept_track, kept_pair = when(
@@ -230,7 +231,7 @@ def delayed(state, m, p, stamped, age):
     grown = m.min_delay + _DRIFT * maximum(now - m.before, 0.0)
     min_delay = minimum(difference_, grown)
     late = difference_ - min_delay
-    waited = all_of([stamped, flag(m.excused), below(now - m.excused, p.hold),
+    waited = all_of([stamped, flag(m.pause_until), below(now - m.pause_until, p.hold),
                      at_least(late, p.hold)])
     late = when(both(stamped, no(above(late, minimum(p.hold, _LONGEST)))), late, 0.0)
     # a state with a smaller delay than all before must not set the time back

@@ -14,8 +14,8 @@ from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
 from robodyn_ros.dynamics.jit.vectors import element, first_where, magnitudes, positive, scaled
 
 _DAMPING = 160.0   # 1/s, of the brake, per unit of the joint's inertia
-_BORNE = 1.6       # of that times interval and delay of the torques; unstable from 2 on
-_CALM = 4.0        # of that times the time to the limit, above which it does not overshoot
+_MAX_DAMPING_DT = 1.6       # of that times interval and delay of the torques; unstable from 2 on
+_CRITICAL = 4.0        # of that times the time to the limit, above which it does not overshoot
 _TIME = 0.1        # s to the limit at which the brake of a hand-guided joint begins
 _SOFTNESS = 0.02   # rad/s or m/s of excess speed over which the brake is faded in
 _ROUNDING = 1e-9   # of the effort limit
@@ -46,7 +46,7 @@ def brake_speed(q, qd, lower, upper, time):
 
 def brake_damping(gap, delay):
     """Return the admissible decay of a brake, 1/s; gap: of the torques, delay: of `qd`, in s."""
-    return minimum(_DAMPING, _BORNE / positive(gap + delay))
+    return minimum(_DAMPING, _MAX_DAMPING_DT / positive(gap + delay))
 
 
 def brake(body, torque, q, qd, externally_driven, walls, damping=_DAMPING):
@@ -57,7 +57,7 @@ def brake(body, torque, q, qd, externally_driven, walls, damping=_DAMPING):
     diagonal of M^-1. The brake begins earlier for an externally driven arm, and if it must be
     soft.
     """
-    time = maximum(when(externally_driven, _TIME, 0.25 * _TIME), _CALM / damping)
+    time = maximum(when(externally_driven, _TIME, 0.25 * _TIME), _CRITICAL / damping)
     speeds = [brake_speed(*each, time) for each in zip(
         q, qd, walls.lower, walls.upper)]
 

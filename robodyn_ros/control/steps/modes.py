@@ -112,7 +112,7 @@ def decide(m, p, flags):
     """
     Return the next mode before the reference is updated: mode, action, message.
 
-    flags: flags and events of this cycle, see `requests.judge`.
+    flags: flags and events of this cycle, see `requests.cycle_flags`.
     """
     new = no(equal(p.request, m.request))
 
@@ -270,7 +270,7 @@ def update(body, reach, limit, table, m, p, now, dt, q, qd):
         state = path.update(before, now, step)
         reference = Reference(*path_time.along(time, path.sample(table, chosen, state.elapsed)))
         return (replace(m, path=state, time=time, reference=reference),
-                path.judge(state, chosen, reference, q, qd))
+                path.check_tolerances(state, chosen, reference, q, qd))
 
     def changes():
         q, first, second, effort = path.sample(table, followed_path(m, p), m.path.elapsed)

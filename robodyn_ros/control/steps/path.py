@@ -12,7 +12,7 @@ import math
 from robodyn_ros.dynamics.jit.blocks import block, joints, scalar
 from robodyn_ros.dynamics.jit.flags import (
     above, any_of, at_least, below, both, equal, finite, no, when)
-from robodyn_ros.dynamics.jit.flow import last_not_after, lookup
+from robodyn_ros.dynamics.jit.flow import lookup, search_sorted
 from robodyn_ros.dynamics.jit.trace import maximum, minimum
 from robodyn_ros.dynamics.jit.vectors import difference, element, first_where, magnitudes, zeros
 
@@ -103,7 +103,7 @@ def joined(m, upcoming):
 def sample(table, path, t):
     """Return position, velocity, acceleration and effort at `t` seconds since the start."""
     nv = len(path.first_q)
-    row = last_not_after(table, t, count=path.rows, first=path.row)
+    row = search_sorted(table, t, count=path.rows, first=path.row)
     begin, *values = lookup(table, row, range(columns(nv)))
     s = t - begin
     result = []
@@ -121,7 +121,7 @@ def sample(table, path, t):
     return when(after, ends, when(before, begins, result))
 
 
-def judge(m, path, reference, q, qd):
+def check_tolerances(m, path, reference, q, qd):
     """Return the outcome of the trajectory for a measured state."""
     late = m.elapsed - path.last
     moving = below(late, 0.0)

@@ -114,7 +114,7 @@ def completed(state, m, p):
     return replace(state, qd=qd), replace(m, absent=absent)
 
 
-def judge(state, q, time, before, jumped, m, p, limit, sent):
+def check_state(state, q, time, before, jumped, m, p, limit, sent):
     """
     Check a state.
 

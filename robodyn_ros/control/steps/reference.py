@@ -10,7 +10,7 @@ from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.vectors import added, difference
 
 
-def locate(robot, body, external, flags, state, m):
+def predict_state(robot, body, external, flags, state, m):
     """Return the measured or predicted state, and -J^T w of the known wrenches there."""
     wrench_torque = wrenches.torque(body, when(flags.fresh, state.q, m.predicted.q),
                                     external.wrench)
@@ -24,7 +24,7 @@ def locate(robot, body, external, flags, state, m):
             wrench_torque)
 
 
-def move(robot, body, table, flags, predicted, m, p):
+def advance_reference(robot, body, table, flags, predicted, m, p):
     """Return the memory of the motion, and the state: close to the reference during silence."""
     motion_ = rejoined(robot, flags, predicted, m, p)
     reference = motion_.reference

@@ -45,7 +45,7 @@ class Requests:
         self.start = no(equal(p.start, m.start))
 
 
-def take_over(robot, functions, requests, state, m, p):
+def apply_requests(robot, functions, requests, state, m, p):
     """Return the memory of an arm that is taken over, resumed, or given a start torque."""
     located, begins = requests.located, requests.to.take_over
     q, qd = when(located, [state.q, state.qd], [m.q, m.qd])
@@ -99,7 +99,7 @@ def take_over(robot, functions, requests, state, m, p):
         walls=walls.reset(robot, m.walls, p.walls, q, located))
 
 
-def judge(robot, state, m, p, requests, clock, stops, silence):
+def cycle_flags(robot, state, m, p, requests, clock, stops, silence):
     """
     Return the kind of cycle and problems of the state, as a namespace of flags.
 
@@ -147,7 +147,7 @@ def judge(robot, state, m, p, requests, clock, stops, silence):
         failure=failure, silence=silence)
 
 
-def end(requests, flags, state, m, p):
+def update_shutdown(requests, flags, state, m, p):
     """Return the memory of a shutdown, and add its flags `settled` and `swings` to `flags`."""
     off = any_of([requests.to.take_over, requests.to.deactivate,
                   equal(m.motion.mode, modes.INACTIVE)])
@@ -178,7 +178,7 @@ def decide(robot, requests, flags, state, m, p):
     """Return the memory with the next mode, by requests, state and collisions."""
     before = m.motion
     cleared = either(requests.reset, requests.to.take_over)
-    ending = end(requests, flags, state, m, p)
+    ending = update_shutdown(requests, flags, state, m, p)
     motion_ = replace(before, shutdown=ending, fault=when(cleared, modes.NOTHING, before.fault),
                       message=when(requests.reset, modes.NOTHING, before.message))
     motion_ = modes.latched(motion_, flags.fails, flags.failure)

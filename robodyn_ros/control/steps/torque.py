@@ -217,7 +217,7 @@ def fallback(body, torque, q, qd, silent, p):
         lambda: difference(body.safe_gravity(q), damping), lambda: zeros(q)])
 
 
-def fail(robot, verdict, driven, blended, q, qd, m, p):
+def stop_on_invalid_torque(robot, verdict, driven, blended, q, qd, m, p):
     """Return motion, external laws and transition: stopped where the torque was not finite."""
     failed, failure = flag(verdict.not_finite), modes.torque_failure(verdict)
     motion = modes.latched(m.motion, failed, failure)
@@ -229,8 +229,8 @@ def fail(robot, verdict, driven, blended, q, qd, m, p):
                      when(stops, motion.fault, motion.message), q, qd), ext_law, blended
 
 
-def remember(robot, functions, body, m, p, dt, q, qd, terms, report, *, silent, follows, healthy,
-             undisturbed):
+def update_law_state(robot, functions, body, m, p, dt, q, qd, terms, report, *, silent, follows,
+                     healthy, undisturbed):
     """
     Return the memory after updating the state of the laws; unchanged in a cycle of silence.
 

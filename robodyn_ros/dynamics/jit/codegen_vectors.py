@@ -73,7 +73,7 @@ class VectorBody(Body):
             return self.write(f'load double, {pointer}')
         pack, lane = self.packs.of[index]
         kind = vector_kind(pack.width)
-        return self.write(f'extractelement {kind.mask if pack.of_conditions else kind.value} '
+        return self.write(f'extractelement {kind.mask if pack.is_mask else kind.value} '
                           f'{self.vector_of(pack)}, i32 {lane}')
 
     def _in_memory(self, operation: str, source, position: int, kind: str) -> str:
@@ -91,7 +91,7 @@ class VectorBody(Body):
             return f'{self.pointer} {address}'
         return f'{kind}* {self.write(f"bitcast double* {address} to {kind}*")}'
 
-    def as_vector(self, column: Sequence, width: int, of_conditions: bool = False) -> str:
+    def as_vector(self, column: Sequence, width: int, is_mask: bool = False) -> str:
         """
         Return a vector of values.
 
@@ -101,7 +101,7 @@ class VectorBody(Body):
             A value per lane; None for any value.
         width : int
             Number of elements of the vector.
-        of_conditions : bool
+        is_mask : bool
             Whether the values are conditions.
 
         """
@@ -117,8 +117,8 @@ class VectorBody(Body):
                         each if each is None else constant(each) for each in column))
         if len(symbols) == given and len({index for _, index in symbols}) == 1:
             return self._once(key, lambda: self._spread(column[symbols[0][0]], width,
-                                                        of_conditions))
-        return self._once(key, lambda: self._gather(column, width, packs, of_conditions))
+                                                        is_mask))
+        return self._once(key, lambda: self._gather(column, width, packs, is_mask))
 
     def packs_of(self, symbols: list[tuple[int, int]], width: int) -> list[tuple[Pack, set]]:
         """Return the packs that have some of the values in their lanes, with these lanes."""
@@ -129,16 +129,16 @@ class VectorBody(Body):
                 found.setdefault(place.pack, set()).add(lane)
         return sorted(found.items(), key=lambda item: -len(item[1]))
 
-    def _spread(self, value, width: int, of_conditions: bool) -> str:
+    def _spread(self, value, width: int, is_mask: bool) -> str:
         kind = vector_kind(width)
-        one, several = (SCALAR.mask, kind.mask) if of_conditions else (SCALAR.value, kind.value)
+        one, several = (SCALAR.mask, kind.mask) if is_mask else (SCALAR.value, kind.value)
         first = self.write(f'insertelement {several} undef, {one} {self.operand(value)}, i32 0')
         return self.write(f'shufflevector {several} {first}, {several} undef, <{width} x i32> '
                           'zeroinitializer')
 
-    def _gather(self, column: Sequence, width: int, packs: list, of_conditions: bool) -> str:
+    def _gather(self, column: Sequence, width: int, packs: list, is_mask: bool) -> str:
         kind = vector_kind(width)
-        one, several = (SCALAR.mask, kind.mask) if of_conditions else (SCALAR.value, kind.value)
+        one, several = (SCALAR.mask, kind.mask) if is_mask else (SCALAR.value, kind.value)
         numbers = [None if isinstance(each, Symbol) else each for each in column]
         name, known = _constants(numbers, width), set()
         if packs and len(packs[0][1]) > 1:

@@ -256,8 +256,8 @@ def row_count(table) -> Scalar:
     return of_kind(float(len(table)), *_example(table))
 
 
-def last_not_after(table, value: Scalar, count: Scalar = math.inf, column: int = 0,
-                   first: Scalar = 0.0) -> Scalar:
+def search_sorted(table, value: Scalar, count: Scalar = math.inf, column: int = 0,
+                  first: Scalar = 0.0) -> Scalar:
     """
     Return the index of the last row whose key is not above a value, by bisection.
 

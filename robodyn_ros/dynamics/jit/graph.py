@@ -101,7 +101,7 @@ class Graph:
         `(operation, operand, ...)`; an operand is a float or a `Symbol` of this graph. `input`
         nodes are `('input', argument, position)` with two integers; those of control flow are
         described in `flow`.
-    births : list of Region
+    region_of : list of Region
         Region in which each node was recorded.
     region : Region
         Current region.
@@ -110,7 +110,7 @@ class Graph:
 
     def __init__(self):
         self.nodes: list[tuple] = []
-        self.births: list[Region] = []
+        self.region_of: list[Region] = []
         self.region = self.root = Region()
 
     def inputs(self, argument: int, size: int) -> list[Symbol]:
@@ -133,7 +133,7 @@ class Graph:
         """Return a new node, even if there is an equal one."""
         symbol = Symbol(self, len(self.nodes))
         self.nodes.append(node)
-        self.births.append(self.region)
+        self.region_of.append(self.region)
         return symbol
 
     def _known(self, key: tuple) -> Symbol | None:

@@ -47,19 +47,19 @@ class Pack:
         Nodes by lane; some lanes may have none.
     operands : dict of int to tuple
         Operands by lane, in the same order in all lanes.
-    of_conditions : bool
+    is_mask : bool
         Whether it is a vector of conditions.
 
     """
 
-    __slots__ = ('number', 'operation', 'count', 'width', 'lanes', 'operands', 'of_conditions')
+    __slots__ = ('number', 'operation', 'count', 'width', 'lanes', 'operands', 'is_mask')
 
     def __init__(self, number: int, operation: str, count: int):
         self.number, self.operation, self.count = number, operation, count
         self.width = width_of(count)
         self.lanes: dict[int, int] = {}
         self.operands: dict[int, tuple] = {}
-        self.of_conditions = operation in CONDITIONS
+        self.is_mask = operation in CONDITIONS
 
     @property
     def example(self) -> tuple:
@@ -109,8 +109,8 @@ class Packs:
         self._users = self._find_users()
         self._shared: dict[tuple[str, int], bool] = {}
         self._find()
-        self._inner = self._join()
-        self._dissolve(outputs)
+        self._inner = self._merge_flag_trees()
+        self._drop_unprofitable(outputs)
         self.inside = {region: [item for item in dict.fromkeys(map(self._item, indices))
                                 if item is not None]
                        for region, indices in schedule.inside.items()}
@@ -144,7 +144,7 @@ class Packs:
         """Assign nodes from an index on to packs."""
         nodes = self.graph.nodes
         for index in self._needed[bisect_left(self._needed, start):]:
-            found = None if index in alone else self._alike(index)
+            found = None if index in alone else self._match_key(index)
             if found is not None:
                 key, lane, count, operands = found
                 pack = self._free(packs[key], lane, operands)
@@ -172,7 +172,7 @@ class Packs:
                 return pack
         return free[0] if free else None
 
-    def _alike(self, index: int) -> tuple | None:
+    def _match_key(self, index: int) -> tuple | None:
         """Return the key that the nodes of a pack share, lane, number of lanes, and operands."""
         operation, *operands = self.graph.nodes[index]
         if operation in MEMORY:
@@ -252,7 +252,7 @@ class Packs:
 
     # --- conjunctions and disjunctions ------------------------------------------------------
 
-    def _join(self) -> set[int]:
+    def _merge_flag_trees(self) -> set[int]:
         """Find the leaves of trees of `both`, and of `either`; return their inner nodes."""
         nodes, users = self.graph.nodes, self._users
         inner: set[int] = set()
@@ -286,7 +286,7 @@ class Packs:
 
     # --- packs without a benefit ------------------------------------------------------------
 
-    def _dissolve(self, outputs: Sequence) -> None:
+    def _drop_unprofitable(self, outputs: Sequence) -> None:
         """Dissolve packs whose elements are only used one by one."""
         users = self._users
         wanted = {each.index for each in outputs if isinstance(each, Symbol)}

@@ -174,7 +174,7 @@ class Schedule:
         return place
 
     def _births(self, index: int) -> set[Region]:
-        region: Region | None = self.graph.births[index]
+        region: Region | None = self.graph.region_of[index]
         found = set()
         while region is not None:
             found.add(region)

@@ -15,7 +15,7 @@ from robodyn_ros.nodes.controller.rows import Rows
 from robodyn_ros.nodes.controller.state_input import StateInput
 from robodyn_ros.nodes.controller.torque_output import TorqueOutput
 from robodyn_ros.nodes.conversions import OTHER_JOINTS
-from robodyn_ros.nodes.native.loop import NativeLoop, Wires
+from robodyn_ros.nodes.native.loop import LoopHandles, NativeLoop
 from robodyn_ros.nodes.native.probe import open_loop
 from robodyn_ros.nodes.native.rcl import NativeLoopError
 from robodyn_ros.nodes.realtime import configure_thread, enter_realtime
@@ -67,10 +67,11 @@ class NativeControl:
         self._controller, self._states = controller, states
         self._guard, self._clock, self._values = guard, clock, values
         self._log = node.get_logger()
-        wires = Wires(node, states.subscription, guard.state_subscription, output.publisher,
-                      guard.heartbeat.publisher, output.message, output.order)
+        handles = LoopHandles(node, states.subscription, guard.state_subscription,
+                              output.publisher, guard.heartbeat.publisher, output.message,
+                              output.order)
         self._loop = NativeLoop(
-            controller.host, guard.deference, wires, clock.simulated,
+            controller.host, guard.deference, handles, clock.simulated,
             1.0 / values.fixed_rate if values.fixed_rate else math.inf, values.loop_patience)
         self._rows = Rows(self._loop.exchange, controller, output, clock, self._log)
         self.sent = self._lost = False

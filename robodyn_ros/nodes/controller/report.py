@@ -132,7 +132,7 @@ class ControllerReport:
     def _log_reduced_gains(self) -> None:
         """Log once per law the joints whose gains are reduced."""
         controller = self._controller
-        law, reduced = controller.law_at_work, controller.gains_not_borne
+        law, reduced = controller.law_at_work, controller.gain_reduction
         if reduced and law not in self._reduced:
             self._reduced.add(law)
             self._node.get_logger().warning(
@@ -259,10 +259,11 @@ class ControllerReport:
             'state age (ms)': f'{1e3 * states.age:.1f}',
             'states refused': str(self._states.refused + self._cycle.refused),
             **self._cycle.summary(),
-            'feedback (%)': f'{100.0 * controller.feedback_part * controller.frequency_part:.0f}',
+            'feedback (%)': format(
+                100.0 * controller.feedback_part * controller.bandwidth_factor, '.0f'),
             'feedback lowered for oscillation': _percentages(
                 {name: 1.0 - part for name, (part, _) in controller.oscillations.items()}),
-            'feedback reduced at most': _percentages(controller.gains_not_borne),
+            'feedback reduced at most': _percentages(controller.gain_reduction),
             'feedback inertia': ', '.join(f"'{name}' {value:.2g}" for name, value in
                                           controller.feedback_inertia.items()),
             'velocities estimated': ', '.join(controller.estimated_velocities),

@@ -28,7 +28,7 @@ ROWS = 1024          # rows of the ring buffer, one per cycle
 _CAPACITY = 65_536   # bytes of a message
 
 
-class Wires:
+class LoopHandles:
     """
     Subscriptions and publishers of a control loop.
 
@@ -67,7 +67,7 @@ class NativeLoop:
         Memory and program of the arm.
     deference : CommandPermission
         Permission to command.
-    wires : Wires
+    wires : LoopHandles
         Subscriptions and publishers.
     simulated : bool
         Whether stamps are simulated time.
@@ -90,8 +90,8 @@ class NativeLoop:
 
     """
 
-    def __init__(self, host: Host, deference: CommandPermission, wires: Wires, simulated: bool,
-                 period: float, patience: float):
+    def __init__(self, host: Host, deference: CommandPermission, wires: LoopHandles,
+                 simulated: bool, period: float, patience: float):
         check_platform()
         self._host, self._deference, self._wires = host, deference, wires
         self._rcl = made = rcl.Rcl()
@@ -131,7 +131,7 @@ class NativeLoop:
         self._thread = LoopThread('control loop', compiled, block, self.stop,
                                   self._wake.trigger_guard_condition)
 
-    def _probe(self, wires: Wires) -> None:
+    def _probe(self, wires: LoopHandles) -> None:
         handles = {wires.states.topic_name: ('subscription', wires.states.handle.pointer),
                    wires.torques.topic_name: ('publisher', wires.torques.handle.pointer),
                    wires.heartbeats.topic_name: ('publisher', wires.heartbeats.handle.pointer)}
@@ -175,7 +175,7 @@ class NativeLoop:
         block['unknown'], block['unknown_bytes'] = self._unknown.ctypes.data, _CAPACITY
         self._layouts = Layouts(block)
 
-    def _messages(self, wires: Wires) -> None:
+    def _messages(self, wires: LoopHandles) -> None:
         block, made, n = self.block, self._rcl, len(wires.order)
         self._torque_bytes = np.frombuffer(bytearray(wires.torque_message), dtype=np.uint8)
         self._order = np.array(wires.order, dtype=np.int64)

@@ -34,7 +34,7 @@ class Link(NamedTuple):
     free: object
     command: list
     late: list
-    is_late: object
+    has_delayed: object
     since: object
     braked: object
 
@@ -176,7 +176,7 @@ def driven(f, on, on_before, link, torque, sent, late, dt):
     """
     receives = no(both(on_before, f.deaf))
     # a late command acts from the next step on, unless that has one of its own
-    old = both(link.is_late, receives)
+    old = both(link.has_delayed, receives)
     now = all_of([sent, no(late), receives])
     command = when(now, torque, when(old, link.late, link.command))
     arrived = either(now, old)
@@ -187,5 +187,5 @@ def driven(f, on, on_before, link, torque, sent, late, dt):
     braked = either(braked, either(both(on, f.brakes), expired))
     motors = [select(on, g, 1.0) * x for g, x in zip(f.motor, command)]
     return motors, braked, link._replace(
-        command=command, late=torque, is_late=both(sent, late), since=since,
+        command=command, late=torque, has_delayed=both(sent, late), since=since,
         braked=when(braked, 1.0, 0.0))

@@ -254,6 +254,10 @@ def test_an_unknown_machine_is_refused():
     export = Export(load(SMALL), ('gravity',))
     with pytest.raises(ParameterError, match='no such target.*aarch64'):
         export.object_file('z80-unknown-none')
+    for cpu in ('cortex-m77', 'i386'):  # of the second, LLVM ended the process
+        with pytest.raises(ParameterError, match=f'--cpu {cpu}: LLVM knows no such processor'):
+            export.object_file('x86_64-linux-gnu', cpu)
+    assert export.object_file('thumbv7em-none-eabihf', 'cortex-m4')
 
 
 # --- files --------------------------------------------------------------------------------------

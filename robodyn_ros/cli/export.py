@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
         export = _export(options)
         step.result = f'{export.model.name}, {export.model.nv} joints'
     for triple in options.object:
-        known_target(triple)
+        known_target(triple, options.cpu)
     with made(options.folder):
         _write(options, export, steps)
     return 0

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 import re
+import subprocess
+import sys
 
 import llvmlite.binding as llvm
 
@@ -24,6 +26,14 @@ _MACHINES = {'x86_64': ('x86-64', '', ''), 'aarch64': ('generic', '', ''),
              'thumbv7em': ('cortex-m7', '', ''),
              'riscv64': ('generic-rv64', '+m,+a,+f,+d,+c', 'lp64d')}
 _BODY = 'body'
+# compiles nothing for a machine and a processor, in a process of its own
+_PROBE = """import sys
+from llvmlite import binding as llvm
+llvm.initialize_all_targets()
+llvm.initialize_all_asmprinters()
+machine = llvm.Target.from_triple(sys.argv[1]).create_target_machine(cpu=sys.argv[2])
+machine.emit_object(llvm.parse_assembly('define void @f() { ret void }'))
+"""
 _HEADS = re.compile(r'^(define .*) \{$', re.MULTILINE)
 
 
@@ -46,10 +56,10 @@ def object_file(functions: Iterable[CFunction], public: Iterable[str], triple: s
     Raises
     ------
     ParameterError
-        LLVM does not know the machine.
+        LLVM does not know the machine, or the processor.
 
     """
-    target = known_target(triple)
+    target = known_target(triple, cpu)
     usual, features, abi = _MACHINES.get(triple.partition('-')[0], ('', '', ''))
     # an object without an operating system is linked to fixed places
     fixed = '-none' in triple
@@ -84,14 +94,19 @@ def _target(triple: str):
     return llvm.Target.from_triple(triple)
 
 
-def known_target(triple: str):
+def known_target(triple: str, cpu: str = ''):
     """Return the target of LLVM for a machine; raise `ParameterError` if there is none."""
     try:
-        return _target(triple)
+        target = _target(triple)
     except RuntimeError as error:
         raise ParameterError(
             f'--object {triple}: this LLVM has no such target; begin the triple with one of '
             f'{", ".join(known_machines())}', value=triple) from error
+    # of a processor that it does not know, LLVM prints a line, and may end the process
+    if cpu and subprocess.run([sys.executable, '-c', _PROBE, triple, cpu], text=True,
+                              capture_output=True, check=False).stderr:
+        raise ParameterError(f'--cpu {cpu}: LLVM knows no such processor of {triple}', value=cpu)
+    return target
 
 
 def module(functions: Iterable[CFunction], public: set[str]) -> Ir:

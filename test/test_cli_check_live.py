@@ -213,6 +213,9 @@ def test_a_topic_without_an_arm_names_the_one_with(arm, capsys):
     code, document = look(capsys, '--joint-states', 'nowhere', '--timeout', '3')
     assert code == FAILURE
     assert '/joint_states' in texts_of(document, 'stop')
+    code, document = look(capsys, '--namespace', 'left', '--timeout', '3')
+    assert document['live']['joint_states'] == '/left/joint_states'
+    assert code == FAILURE and ' /joint_states' in texts_of(document, 'stop')
 
 
 def test_another_commander_and_an_effort_controller_in_another_order(arm, capsys):

@@ -234,6 +234,20 @@ def test_logs_that_are_kept_are_named(keeps, fails, tmp_path, monkeypatch, capsy
     assert len(logs) == 2 * (keeps or fails) and all(str(log) in said for log in logs)
 
 
+def test_a_demo_that_starts_no_process_names_no_logs(tmp_path, monkeypatch, capsys):
+    pytest.importorskip('rclpy', reason='the session needs ROS 2')
+    from robodyn_ros.client.session import Session
+    monkeypatch.setattr('signal.signal', lambda *_: None)
+    monkeypatch.setenv('ROS_DOMAIN_ID', '63')
+
+    def start(_session):
+        raise StateError('another node publishes joint_states')
+
+    monkeypatch.setattr(Session, 'start', start)
+    assert main(['demo', '--output', str(tmp_path)]) == USER_MISTAKE
+    assert 'logs' not in ''.join(capsys.readouterr())
+
+
 def test_a_terminal_sees_the_time_pass():
     stream = io.StringIO()
     stream.isatty = lambda: True

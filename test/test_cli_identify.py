@@ -196,7 +196,7 @@ def test_a_scale_is_a_comment_and_no_parameter():
 
 @pytest.mark.parametrize('bag, options, words', [
     ('nowhere', (), 'does not exist: give the folder of a bag'),
-    ('.', (), 'cannot be read as a bag'),
+    ('.', (), 'does not exist. A bag is a folder with a metadata.yaml'),
     ('tidy', ('--topic', 'states'), 'no topic /states. Topics with joint states or arrays: '
      '/joint_states (sensor_msgs/msg/JointState)'),
     ('apart', (), 'no efforts of all joints: give the topic that has them with --effort-topic; '

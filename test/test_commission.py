@@ -317,11 +317,19 @@ def test_an_identification_that_fails_names_the_excitation_to_repeat(work, monke
     monkeypatch.setattr(steps, 'load', lambda *_: None)
 
     def fail(*_):
-        raise RobodynError('only 25 independent equations are left')
+        raise RobodynError('only 25 independent equations are left',
+                           report=['joint  residual', '------'])
 
     monkeypatch.setattr(steps.IdentificationStep, 'identify', fail)
-    with pytest.raises(StateError, match='25 independent(.|\n)*--repeat excite1, with a longer'):
+    with pytest.raises(StateError, match='25 independent.*--repeat excite1, with a longer') as got:
         steps.identify(work, 'excite1')
+    assert got.value.evidence['report'] == ['joint  residual', '------']
+
+
+def test_the_table_of_an_identification_that_fails_is_printed_as_one(commission):
+    failure = StateError('the identification failed', report=['joint   residual', '', 'FAIL  a'])
+    _, said, _ = commission.run([commission.step('live', failure)], '--yes')
+    assert 'joint   residual\n\nFAIL  a\nthe identification failed\n' in said
 
 
 def test_a_simulated_arm_with_a_locked_joint(tmp_path):

@@ -106,6 +106,16 @@ def test_a_joint_that_moves_is_not_called_unexcited(wrist):
     assert any(line.startswith('not excited: viscous of joint6') for line in lines)
 
 
+def test_friction_of_a_joint_whose_unit_is_hidden_does_not_pass():
+    dynamics = arm()
+    recording = recorded(dynamics, np.array([0.1] * 5 + [0.2]), 0.5, 0.05)
+    found = identified(dynamics, recording, 'friction', 'scale', 'armature')
+    assert ('scale', 5) in found.unexcited and found.held_back[5] < 0.3
+    reasons = objections(dynamics.model.joint_names, found)
+    assert "joint 'joint6': the scale of its efforts is not determined" in reasons[-1]
+    assert 'not determined: scale of joint6' in '\n'.join(report(dynamics.model, found))
+
+
 def test_a_joint_that_rests_in_the_end_is_not_validated():
     dynamics = arm()
     recording = recorded(dynamics, 1.0, 0.5, 0.01)

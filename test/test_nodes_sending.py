@@ -1,6 +1,7 @@
 """A message that the middleware does not take does not end the loop that sends it."""
 
 from types import SimpleNamespace
+from unittest.mock import MagicMock
 
 from closed_loop import arm
 import numpy as np
@@ -9,9 +10,13 @@ import pytest
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 from rclpy.impl.implementation_singleton import rclpy_implementation  # noqa: E402
+from robodyn_ros.nodes.controller import configuration_publisher  # noqa: E402
 from robodyn_ros.nodes.controller.heartbeat import Heartbeat  # noqa: E402
+from robodyn_ros.nodes.controller.report import ControllerReport  # noqa: E402
 from robodyn_ros.nodes.controller.torque_output import TorqueOutput  # noqa: E402
 from robodyn_ros.nodes.conversions import EffortWriter  # noqa: E402
+from robodyn_ros.nodes.guard.report import GuardReport  # noqa: E402
+from robodyn_ros.nodes.simulator.report import SimulatorReport  # noqa: E402
 from robodyn_ros.safety import Phase  # noqa: E402
 
 
@@ -50,6 +55,33 @@ def test_torques_and_telemetry_go_on(node, capfd):
     output.send(np.zeros(control.model.nv), 2)
     assert output.publisher.calls == 2
     assert 'a message on /torques is lost' in capfd.readouterr().err
+
+
+@pytest.mark.parametrize('kind, act', [
+    (ControllerReport, 'publish'), (GuardReport, '_report'), (SimulatorReport, 'update')])
+def test_diagnostics_go_on(kind, act, monkeypatch):
+    report = kind.__new__(kind)
+    report.__dict__.update({name: MagicMock() for name in (
+        '_node', '_states', '_controller', '_guard', '_torque', '_commands', '_commanders',
+        '_arm')}, _publisher=Full(None, '/diagnostics'), _reported=0.0, _started=0.0,
+        _description=1, _robot='')
+    for module in ('controller', 'guard', 'simulator'):
+        monkeypatch.setattr(f'robodyn_ros.nodes.{module}.report.diagnostic_array', MagicMock())
+    for name in ('_verdict', '_figures', '_log_waiting'):
+        monkeypatch.setattr(kind, name, lambda *_: (b'', ''), raising=False)
+    report._guard.silence = report._states.verdict().age = 0.0
+    for now in ([10.0, 20.0] if act == 'update' else [None, None]):
+        getattr(report, act)(*[now] * (act == 'update'))
+    assert report._publisher.calls == 2
+
+
+def test_a_configuration_that_was_not_sent_is_sent_again(node, monkeypatch):
+    monkeypatch.setattr(configuration_publisher, 'shared_parameters', lambda *_: {})
+    table = SimpleNamespace(values=SimpleNamespace(command=None))
+    publisher = configuration_publisher.ConfigurationPublisher(node, arm().control, table, '')
+    publisher.publish()
+    publisher.publish()
+    assert node.made[0].calls == 2
 
 
 def test_heartbeats_go_on(node):

@@ -11,9 +11,12 @@ pytest.importorskip('rclpy', reason='the view needs ROS 2')
 
 from controller_node import ARM, CONTROLLER, HOME, MODEL, NODE, PATIENT, simulator  # noqa: E402
 from geometry_msgs.msg import InertiaStamped, WrenchStamped  # noqa: E402
+from robodyn_ros.cli import view  # noqa: E402
+from robodyn_ros.cli.main import main, USER_MISTAKE  # noqa: E402
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
 from robodyn_ros.exceptions import ArgumentError  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
+from robodyn_ros.nodes.process import StopRequest  # noqa: E402
 from ros_process import NodeProcess, Probe, wait_until  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
@@ -324,3 +327,13 @@ def test_without_visualization_msgs_the_marker_node_names_the_remedy(tmp_path, m
         assert node.wait() == 2, node.output
     assert 'visualization-msgs' in node.output
     assert 'Traceback' not in node.output
+
+
+@pytest.mark.parametrize('options, text', [
+    ([], 'wait for the robot '), (['no.urdf'], 'read the URDF ')])
+def test_what_takes_long_is_said(options, text, monkeypatch, capsys):
+    # priority and signals are those of all tests after this one
+    monkeypatch.setattr(view, 'set_priority', lambda _: None)
+    monkeypatch.setattr(StopRequest, 'install', lambda _: None)
+    assert main(['view', '--port', '0', '--timeout', '0.1', *options]) == USER_MISTAKE
+    assert text in capsys.readouterr().out

@@ -14,7 +14,8 @@ from pathlib import Path
 import sys
 
 from robodyn_ros.cli.options import (
-    add_enclave_argument, add_robot_arguments, between, robot_of, whole_number)
+    add_enclave_argument, add_namespace_argument, add_robot_arguments, between, robot_of,
+    whole_number)
 from robodyn_ros.cli.terminal import Steps
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError, StateError
@@ -56,6 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                       help='default joint_states')
     live.add_argument('--commands', default='effort_controller/commands', metavar='TOPIC',
                       help='default effort_controller/commands')
+    add_namespace_argument(live)
     add_enclave_argument(live)
     live.add_argument('--plot', type=Path, metavar='FILE',
                       help='picture of the measured loops: gain and phase over frequency')
@@ -109,7 +111,7 @@ def _check_live(dynamics: Dynamics, options: argparse.Namespace, steps: Steps):
 
     with steps(f'record the arm for {options.listen:g} s') as step:
         seen = observe(options.joint_states, options.commands, options.timeout, options.listen,
-                       steps.tick, options.enclave)
+                       steps.tick, options.enclave, options.namespace)
         step.result = f'{len(seen.messages)} joint states'
     if options.plot is not None:
         if not seen.loops:

@@ -126,11 +126,10 @@ def _commission(options: argparse.Namespace, robot: Robot, dynamics: Dynamics, f
         out.write_line(_RESUMES)
         raise
     except (RobodynError, OSError) as error:
-        text = str(error)
+        text, rows = str(error), getattr(error, 'evidence', {}).get('report', ())
         if isinstance(error, OSError) and error.filename is None:  # as of a full disk
             text = f'{work.folder.path}: {error.strerror or error}'
-        for line in text.splitlines():
-            out.write_line(line)
+        out.write_paragraphs([*rows, text])
         _hold(work, out, silent)
         out.write_line(_RESUMES)
         return 1

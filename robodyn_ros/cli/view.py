@@ -16,6 +16,7 @@ import sys
 import numpy as np
 
 from robodyn_ros.cli.options import add_enclave_argument, add_robot_arguments, between, robot_of
+from robodyn_ros.cli.terminal import Steps
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
@@ -74,7 +75,8 @@ def run(options: argparse.Namespace) -> int:
     stop = StopRequest()
     stop.install()
     with LiveView(_names(options), options.namespace, options.enclave) as live:
-        model, text, folder = _robot(options, live)
+        with Steps()('wait for the robot' if _waits(options) else 'read the URDF'):
+            model, text, folder = _robot(options, live)
         poses, surfaces = _poses(model, options.pose), _surfaces(model, text, folder)
         dynamics = Dynamics(model)
         with serve(options.host, options.port, model.name, options.allow_host) as (server, token):
@@ -94,10 +96,15 @@ def _names(options: argparse.Namespace):
     return Names(**{key: value for key, value in given.items() if value})
 
 
+def _waits(options: argparse.Namespace) -> bool:
+    """Return whether the URDF is that of the topic robot_description."""
+    return not (options.urdf or options.path)
+
+
 def _robot(options: argparse.Namespace, live) -> tuple[RobotModel, str | bytes, Path | None]:
     """Return the model, its URDF, and the folder of the URDF."""
     robot = robot_of(options)
-    if options.urdf or options.path:
+    if not _waits(options):
         text, folder = read_source(robot.urdf), robot.urdf.parent
     else:
         text, folder = live.description(options.timeout), None

@@ -86,8 +86,9 @@ class SimulatedArm:
         """Start simulator and controller anew, and wait until the arm is held."""
         self.stop()  # a simulator in lockstep waits for one controller
         self._start_simulator()
-        # in lockstep no loop is measured: errors are large until rotors and friction are known
-        self._arm.start(urdf, {'constraints.trajectory': [0.0], **values})
+        # in lockstep no loop is measured, and none is late; errors are large until rotors and
+        # friction are known
+        self._arm.start(urdf, {'constraints.trajectory': [0.0], 'loop_delay': 0.0, **values})
 
     def stop(self) -> None:
         """End both; the brakes of the next simulated arm hold it where it begins."""

@@ -64,7 +64,7 @@ class IdentificationStep:
         text = [*described(data, recording), *([remark] if remark else []), '',
                 *report(self._model, found, dry=data.dry, listed='the report names them')]
         if objections(self._model.joint_names, found):
-            raise StateError('\n'.join([*text, 'the identification failed']))
+            raise StateError('the identification failed', report=text)
         result = {'parameters': parameters(found, data.dry), 'joints': found.joints,
                   'unexcited': found.unexcited, 'base': found.base,
                   'held_back': found.held_back.tolist(), 'urdf': found.urdf.tolist(),

@@ -191,8 +191,9 @@ def identify(work: Work, excitation: str) -> tuple[list[str], dict]:
     try:
         return learning.identify(run, work.folder)
     except RobodynError as error:
-        raise StateError(f'{error}\nif the recording is the reason: --repeat {excitation}, with a '
-                         'longer --duration, a higher --pace, or more room') from error
+        raise StateError(f'{error}; if the recording is the reason: --repeat {excitation}, with a '
+                         'longer --duration, a higher --pace, or more room',
+                         **error.evidence) from error
 
 
 def gains(work: Work) -> tuple[list[str], dict]:

@@ -99,7 +99,8 @@ def _opened(path: Path) -> Iterator:
         with AnyReader([folder], default_typestore=get_typestore(Stores.LATEST)) as reader:
             yield reader
     except (AnyReaderError, OSError) as error:
-        raise RobodynError(f'{path} cannot be read as a bag: {error}. A bag is a folder with a '
+        reason = str(error).rstrip('.')
+        raise RobodynError(f'{path} cannot be read as a bag: {reason}. A bag is a folder with a '
                            f'metadata.yaml; `ros2 bag reindex {folder}` writes a new one',
                            path=str(path)) from error
 

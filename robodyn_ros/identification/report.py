@@ -60,8 +60,10 @@ def report(model: RobotModel, found: Estimate, everything: bool = False,
         lines += ['', *_base_lines(found, everything, listed)]
     lines += _dry_lines(model, dry)
     for kind, j in found.unexcited:
-        # a joint that moves is excited, but what errs more than a number does not determine it
-        why = 'not excited' if not found.fitted[j] > MAX_RESIDUAL else 'effort not explained'
+        # a joint that moves is excited, but what is smaller than the rest of its torque is hidden
+        moves = 'viscous' in found.joints and ('viscous', j) not in found.unexcited
+        why = ('effort not explained' if found.fitted[j] > MAX_RESIDUAL else
+               'not determined' if moves else 'not excited')
         lines.append(f'{why}: {kind} of {model.joint_names[j]}, kept as in the URDF '
                      f'({number(_kept(found, kind, j))})')
     resting = [name for name, fitted, held_back in zip(

@@ -22,7 +22,8 @@ def objections(names: Sequence[str], found: Estimate) -> list[str]:
 
     A joint fails if more than 30 % of its held-back torque are not explained (90 % where the
     residual is noise, as of a light wrist), if the URDF explains it better, or if its efforts are
-    in another unit, which nothing that was estimated accounts for.
+    in another unit, which nothing that was estimated accounts for: also where only the scale of
+    the other joints was found.
 
     Parameters
     ----------
@@ -35,15 +36,24 @@ def objections(names: Sequence[str], found: Estimate) -> list[str]:
     if not np.isfinite(found.held_back).any():
         return ['no motion in the held-back part of the recording: record longer']
     ratio = unexplained_ratios(found)
+    scales = found.joints.get('scale', [])
+    known = [abs(each.value) for each in scales if each.margin]
+    currents = bool(known) and bool(_strange(np.array(known)).all())
     reasons = []
     most = np.where(found.correlation > _NOISE, MAX_RESIDUAL, _MAX_NOISE)
-    for name, residual, urdf, unit, bound in zip(names, found.held_back, found.urdf, ratio, most):
+    for j, (name, residual, urdf, unit, bound) in enumerate(
+            zip(names, found.held_back, found.urdf, ratio, most)):
         if np.isfinite(unit):
             reasons.append(
                 f'joint {name!r}: the efforts are {unit:.3g} times the torque of the URDF: '
                 'currents or counts of the driver, or masses that the URDF lacks; give the driver '
                 'its torque constant (--estimate friction,scale measures the factor), or add the '
                 'load to the URDF')
+        elif currents and not scales[j].margin and np.isfinite(residual):
+            reasons.append(
+                f'joint {name!r}: the scale of its efforts is not determined, its friction hides '
+                f'the torque of the URDF, and those of other joints are {min(known):.3g} to '
+                f'{max(known):.3g}: give the driver its torque constant')
         elif residual > bound:
             reasons.append(
                 f'joint {name!r}: {100.0 * residual:.3g} % of the held-back torque are not '
@@ -64,8 +74,13 @@ def unexplained_ratios(found: Estimate) -> np.ndarray:
     unless that of all joints is far from 1.
     """
     ratio = np.abs(found.effort_ratio)
-    strange = (ratio > _UNIT) | (ratio < 1.0 / _UNIT)
+    strange = _strange(ratio)
     if found.payload or 'scale' in found.joints or (
             found.base and not strange[np.isfinite(ratio)].all()):
         strange[:] = False
     return np.where(strange, ratio, np.nan)
+
+
+def _strange(ratio: np.ndarray) -> np.ndarray:
+    """Return which ratios of effort and torque no error of masses explains."""
+    return (ratio > _UNIT) | (ratio < 1.0 / _UNIT)

@@ -84,7 +84,8 @@ def run(options: argparse.Namespace) -> int:
     try:
         code = _run(session, robot, findings, options, steps)
     except RobodynError:
-        steps.write_line('logs: ' + ', '.join(map(str, session.log_files())))
+        if session.log_files():
+            steps.write_line('logs: ' + ', '.join(map(str, session.log_files())))
         raise
     if options.keep_logs:
         steps.write_line('logs: ' + ', '.join(map(str, session.log_files())))

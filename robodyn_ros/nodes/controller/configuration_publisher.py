@@ -13,6 +13,7 @@ from robodyn_ros.control import ArmController
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.guard.configuration import loads_of, shared_parameters, TOPIC
 from robodyn_ros.nodes.parameters import Parameters
+from robodyn_ros.nodes.sending import send
 
 
 class ConfigurationPublisher:
@@ -59,8 +60,8 @@ class ConfigurationPublisher:
                 controller.model, self._table.values.command, controller.settings.limits,
                 self._topic, controller.bounds.usable)
         if not same or not np.array_equal(learned, self._learned):
-            self._published, self._learned[:] = now, learned
-            self._publisher.publish(String(data=json.dumps(self._configuration())))
+            if send(self._publisher, String(data=json.dumps(self._configuration()))):
+                self._published, self._learned[:] = now, learned
 
     def _configuration(self) -> dict[str, Any]:
         controller = self._controller

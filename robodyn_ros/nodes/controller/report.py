@@ -16,6 +16,7 @@ from robodyn_ros.nodes.controller.guard_link import GuardLink
 from robodyn_ros.nodes.controller.inputs import Inputs
 from robodyn_ros.nodes.controller.other_commanders import OtherCommanders
 from robodyn_ros.nodes.controller.state_input import StateInput
+from robodyn_ros.nodes.sending import send
 from robodyn_ros.nodes.statistics import diagnostic_array
 from robodyn_ros.nodes.trajectories.interfaces import TrajectoryInterfaces
 from robodyn_ros.safety import Freshness, StaleVerdict
@@ -212,7 +213,7 @@ class ControllerReport:
         """Publish diagnostics; to be called about once a second."""
         node, states = self._node, self._states.verdict()
         level, message = self._verdict(states)
-        self._publisher.publish(diagnostic_array(
+        send(self._publisher, diagnostic_array(
             node.get_clock().now().to_msg(), f'{node.get_fully_qualified_name()}: controller',
             self._controller.model.name, level, message, self._figures(states)))
 

@@ -7,6 +7,7 @@ from rclpy.node import Node
 
 from robodyn_ros.nodes.guard.topics import StateSubscriber
 from robodyn_ros.nodes.guard.torque import GuardTorque
+from robodyn_ros.nodes.sending import send
 from robodyn_ros.nodes.statistics import diagnostic_array
 from robodyn_ros.safety import Freshness, Guard, GuardState
 
@@ -47,7 +48,7 @@ class GuardReport:
                                              or guard.refusal):
             level = DiagnosticStatus.WARN
         loads = self._torque.loads
-        self._publisher.publish(diagnostic_array(
+        send(self._publisher, diagnostic_array(
             node.get_clock().now().to_msg(), f'{node.get_fully_qualified_name()}: guard',
             self._robot, level, f'{guard.state.value}: {guard.reason}' + (
                 ', passive stop: it has swung the arm' if self._torque.swings else ''), {

@@ -14,6 +14,7 @@ from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.commanders import Commanders
 from robodyn_ros.nodes.commands import CommandReader
 from robodyn_ros.nodes.description import Robot
+from robodyn_ros.nodes.sending import send
 from robodyn_ros.nodes.simulator.lockstep import Lockstep
 from robodyn_ros.nodes.simulator.pacing import Pacer
 from robodyn_ros.nodes.simulator.simulated_arm import SimulatedArm
@@ -76,7 +77,7 @@ class SimulatorReport:
             node.get_logger().warning(commanders.conflict)
         self._log_waiting(now)
         level, message = self._verdict(now)
-        self._publisher.publish(diagnostic_array(
+        send(self._publisher, diagnostic_array(
             node.get_clock().now().to_msg(), f'{node.get_fully_qualified_name()}: simulation',
             self._arm.plant.model.name, level, message, self._figures(now)))
         if self._description is None and now - self._started >= _DESCRIBE:

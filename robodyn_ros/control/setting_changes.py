@@ -11,6 +11,7 @@ from robodyn_ros.control.contact.observation import ContactObserver
 from robodyn_ros.control.controlled_arm import ControlledArm
 from robodyn_ros.control.design import Design, require_settings
 from robodyn_ros.control.external_inputs import ExternalInputs
+from robodyn_ros.control.gain_design import MOST_ROTORS
 from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.control.loop_response import MeasuredLoop, SOFT
 from robodyn_ros.control.mode import EXTERNAL_LAWS, Mode, MODES
@@ -21,6 +22,7 @@ from robodyn_ros.control.requests import Requests
 from robodyn_ros.control.settings import Settings
 from robodyn_ros.control.status import Status
 from robodyn_ros.control.steps import external_law
+from robodyn_ros.dynamics.usual_inertia import likely_rotors
 from robodyn_ros.exceptions import near_matches, ParameterError, shown, StateError
 from robodyn_ros.settings import parameters, values
 
@@ -125,6 +127,8 @@ class SettingChanges:
             problem = overload(arm, arm.gravity_torque(arm.memory.q), design.bounds)
             if problem:
                 raise ParameterError(f'{problem}: the arm would fall')
+        if status.mode is not Mode.INACTIVE:
+            self._check_rotors(design)
         if enters or settings.mode != before.settings.mode:
             if status.mode is not Mode.INACTIVE:
                 require_ready(status)
@@ -215,6 +219,24 @@ class SettingChanges:
         p.choice[()] = EXTERNAL_LAWS.get(mode, external_law.NONE)
         p.request += 1.0
         self._arm.host.apply()
+
+    def _check_rotors(self, design: Design) -> None:
+        """Raise `ParameterError` if a joint is to have more inertia than it can have."""
+        arm, before, rotors = self._arm, self._arm.design.gains.armature, design.gains.armature
+        most = np.maximum(before, MOST_ROTORS * likely_rotors(arm.model))
+        if design.loop is not None:
+            inertia = np.diag(arm.loaded_dynamics().mass_matrix(arm.memory.q)) + before
+            measured = [0.0 if each is None else each.inertia for each in design.loop.responses]
+            most = np.where(design.loop.known, before + np.maximum(inertia, measured), most)
+        wrong = (rotors > before) & (rotors > most)
+        if wrong.any():
+            j = int(np.argmax(wrong))
+            name = arm.model.joint_names[j]
+            raise ParameterError(
+                f"armature of joint '{name}' is {rotors[j]:g}: more than {most[j]:.2g} would "
+                'accelerate it far too much, by its measured loop or its effort limit; set it '
+                'while the controller is inactive', parameter='armature', joint=name,
+                value=float(rotors[j]))
 
     def _check_read_only(self, settings: Settings) -> None:
         """Raise `ParameterError` if a setting differs that cannot change any more."""

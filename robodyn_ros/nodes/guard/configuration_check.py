@@ -60,8 +60,12 @@ class ConfigurationCheck:
         """Whether a readable configuration was received."""
         return self._configuration is not None
 
-    def poll(self, guard: Guard, torque: GuardTorque) -> None:
-        """Take a configuration, and set the reason why the guard must not be armed, if any."""
+    def poll(self, guard: Guard, torque: GuardTorque, twin: str = '') -> None:
+        """
+        Take a configuration, and set the reason why the guard must not be armed, if any.
+
+        twin: that another guard is there, if it is.
+        """
         message = self._subscription.take()
         if message is not None:
             contained(self._log, self._read, message.data, self._subscription.source)
@@ -80,7 +84,7 @@ class ConfigurationCheck:
             self._compared = True
             self._difference = contained(self._log, difference, self._own, self._configuration,
                                          otherwise=_UNREADABLE)
-        guard.refusal = self._problem or self._difference
+        guard.refusal = twin or self._problem or self._difference
         self._log_changes(guard)
 
     def _read(self, text: str, source: bytes) -> None:

@@ -267,13 +267,16 @@ def test_all_joints_are_measured_in_a_hold_by_motions_below_a_milliradian():
     assert arm.controller.loop_summary.endswith('ms from torque to velocity')
 
 
-def test_no_joint_is_given_inertia_that_it_cannot_have_while_it_is_controlled():
+def test_no_joint_is_given_inertia_or_friction_that_it_cannot_have_while_controlled():
     """Feedback and reference would be multiplied by it: such an arm was thrown."""
     arm, likely = Late(), likely_rotors(MODEL)
     control = arm.controller
     change_settings(control, armature=likely.tolist())
-    with pytest.raises(ParameterError, match="armature of joint 'joint1' is 1000: more than"):
-        change_settings(control, armature=[1000.0] * 7)
+    for name, value in (('armature', 1000.0), ('friction__coulomb', 200.0),
+                        ('friction__stiction', 200.0), ('friction__viscous', 200.0)):
+        with pytest.raises(ParameterError, match=name.replace('__', '.') + " of joint 'joint1' is"
+                           f' {value:g}: more than'):
+            change_settings(control, **{name: [value] * 7})
     change_settings(control, armature=NONE.tolist())
     control.loop.begin()
     arm.run(6.0, lambda: control.update_loop(wait=True))

@@ -237,7 +237,11 @@ def test_a_limit_is_lowered_while_a_node_runs_and_raised_no_further_than_it_was(
             assert words in put(node, **given)
             assert usable() == [20.0, 10.0]
         assert not put(node, effort_limit=[20.0, 10.0], effort_margin=1.0)  # the same product
-        assert not put(node, effort_limit=[30.0, 15.0], effort_margin=0.5, torque_rate_limit=[9.0])
+        if name == 'controller':
+            assert "joint 'shoulder' would be 9: its torque would take more than 1 s" in put(
+                node, torque_rate_limit=[9.0])
+        assert not put(node, effort_limit=[30.0, 15.0], effort_margin=0.5,
+                       torque_rate_limit=[20.0])
         assert usable() == [15.0, 7.5]
         assert not put(node, effort_limit=[], torque_rate_limit=[900.0])
         assert usable() == [20.0, 10.0]

@@ -14,6 +14,7 @@ from fuzz_messages import good_contract  # noqa: E402
 from fake_arm import URDF  # noqa: E402
 from rcl_interfaces.msg import Parameter, ParameterValue  # noqa: E402
 from rcl_interfaces.srv import GetParameters, SetParameters  # noqa: E402
+from geometry_msgs.msg import InertiaStamped  # noqa: E402
 import rclpy  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.lifecycle import TransitionCallbackReturn  # noqa: E402
@@ -153,6 +154,22 @@ def test_no_contract_ends_the_guard():
         at_work(visit)
         load, = node.torque.loads.payloads.values()
         assert (load.link, load.mass) == ('fore', 0.5)
+
+
+def test_a_flood_of_bad_loads_does_not_fill_the_log_of_a_guard(capfd):
+    """Each line takes time, in which the guard does not look at its controller."""
+    def visit(client):
+        loads = client.create_publisher(
+            InertiaStamped, f'{node.get_namespace()}/{CONTROLLER}/payload', qos.reliable(10))
+        yield loads.get_subscription_count
+        for _ in range(10):
+            loads.publish(InertiaStamped())
+        end = time.monotonic() + 0.7
+        yield lambda: time.monotonic() > end
+
+    with started('guard') as (node, at_work):
+        at_work(visit)
+    assert capfd.readouterr().err.count('payload: header.frame_id is empty') == 1
 
 
 @pytest.mark.parametrize('text', ['{path}', ' {path}', 'file://{path}', '{path}\n<robot/>'])

@@ -19,6 +19,7 @@ from robodyn_ros.nodes.guard.torque import GuardTorque
 from robodyn_ros.nodes.polling import PARTICIPANT, PolledSubscription
 from robodyn_ros.safety import Guard, GuardState
 
+_PAUSE = 1.0  # s between two log lines about texts that are no use
 _SENDERS = 8  # participants whose configurations are kept
 _UNREADABLE = 'the configuration of the controller cannot be read; the stack trace is in the log'
 
@@ -92,7 +93,7 @@ class ConfigurationCheck:
         try:
             configuration = configuration_from(text)
         except RobodynError as error:
-            self._log.warning(f'ignored: {error}')
+            self._log.warning(f'ignored: {error}', throttle_duration_sec=_PAUSE)
             if not self.known:
                 self._problem = str(error)
             return

@@ -28,6 +28,7 @@ from robodyn_ros.safety import (
 _PHASES = {phase.value: phase for phase in Phase}
 _HEARTBEATS = 50    # that can wait
 _RECENT = 1.0       # s for which a guard that was heard counts
+_PAUSE = 1.0        # s between two log lines about loads: floods must not hold the guard up
 _ACKNOWLEDGE = 0.2  # s to wait for the acknowledgement of the last messages
 _ACCEPTED = 0.3  # s after which states that jumped are accepted
 
@@ -101,9 +102,10 @@ class ControllerMonitor:
             return
         try:
             take(message)
-            self._log.info(f'applied: {subscription.topic}')
+            self._log.info(f'applied: {subscription.topic}', throttle_duration_sec=_PAUSE)
         except RobodynError as error:
-            self._log.error(f'refused on {subscription.topic}: {error}')
+            self._log.error(f'refused on {subscription.topic}: {error}',
+                            throttle_duration_sec=_PAUSE)
 
 
 class StateSubscriber:

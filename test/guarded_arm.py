@@ -110,8 +110,8 @@ def staged():
         yield Scene(probe)
 
 
-def guard(**parameters):
-    return NodeProcess(GUARD, {'urdf_file': str(ARM), 'timeout': TIMEOUT, **parameters})
+def guard(*arguments, **parameters):
+    return NodeProcess(GUARD, {'urdf_file': str(ARM), 'timeout': TIMEOUT, **parameters}, arguments)
 
 
 def controller(**parameters):

@@ -4,7 +4,6 @@ Nodes in processes of their own, and a probe that talks to them.
 Everything is on one ROS domain that this test process has for itself, or on ROS_DOMAIN_ID if that
 is given, and every wait is for a condition, with a limit.
 """
-from importlib.metadata import version
 import json
 import os
 from pathlib import Path
@@ -26,11 +25,6 @@ _SHOWN = 30      # lines of each node that are shown with a failure
 _processes: list['NodeProcess'] = []  # those that run
 
 isolate()
-# releases before Kilted have another Fast DDS, which cannot read the profile
-if int(version('rclpy').partition('.')[0]) >= 9 and os.environ.get(
-        'RMW_IMPLEMENTATION', 'rmw_fastrtps_cpp').startswith('rmw_fastrtps'):
-    os.environ['FASTDDS_DEFAULT_PROFILES_FILE'] = str(ROOT / 'test' / 'fastdds.xml')
-    os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'SYSTEM_DEFAULT'  # the values of the profile
 os.environ.setdefault('ROS_LOG_DIR', tempfile.mkdtemp(prefix='robodyn_ros_log_'))
 
 

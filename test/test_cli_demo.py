@@ -439,12 +439,18 @@ def test_a_domain_that_is_in_use_or_chosen_already_is_not_chosen(monkeypatch):
         domain.free_domain()  # it is reserved now
 
 
-@pytest.mark.parametrize('given', ['', '42'])
-def test_ros_stays_on_this_machine(given, monkeypatch):
-    environment = {'ROS_DOMAIN_ID': given, 'ROS_STATIC_PEERS': '10.0.0.1'}
+@pytest.mark.parametrize('given, own, discovery', [
+    ('', {}, 'SYSTEM_DEFAULT'), ('42', {}, 'SYSTEM_DEFAULT'),
+    ('', {'RMW_IMPLEMENTATION': 'rmw_cyclonedds_cpp'}, 'LOCALHOST'),
+    ('', {'FASTDDS_DEFAULT_PROFILES_FILE': '/own.xml'}, 'LOCALHOST')])
+def test_ros_stays_on_this_machine(given, own, discovery, monkeypatch):
+    environment = {'ROS_DOMAIN_ID': given, 'ROS_STATIC_PEERS': '10.0.0.1', **own}
     monkeypatch.setattr(domain.os, 'environ', environment)
+    monkeypatch.setattr(domain, 'version', lambda _: '9.1.2')
     chosen = domain.isolate()
-    assert environment['ROS_AUTOMATIC_DISCOVERY_RANGE'] == 'LOCALHOST'
+    assert environment['ROS_AUTOMATIC_DISCOVERY_RANGE'] == discovery
+    profile = environment.get('FASTDDS_DEFAULT_PROFILES_FILE', '')
+    assert profile.endswith('config/fastdds.xml') is (discovery == 'SYSTEM_DEFAULT')
     assert 'ROS_STATIC_PEERS' not in environment
     assert chosen == environment['ROS_DOMAIN_ID'] == (given or chosen)
     assert 1 <= int(chosen) <= 101

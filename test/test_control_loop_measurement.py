@@ -16,7 +16,7 @@ from robodyn_ros.control.loop_response import (
 from robodyn_ros.control.mode import Mode
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.usual_inertia import likely_rotors
-from robodyn_ros.exceptions import StateError
+from robodyn_ros.exceptions import ParameterError, StateError
 from robodyn_ros.inspection.loop import open_loop
 from robodyn_ros.model import RobotModel
 from robodyn_ros.simulation import Plant
@@ -265,6 +265,26 @@ def test_all_joints_are_measured_in_a_hold_by_motions_below_a_milliradian():
     np.testing.assert_allclose(np.sqrt(gains.kp), [
         min(20.0, largest_frequency(1.0, delay)) for delay in loop.delay])
     assert arm.controller.loop_summary.endswith('ms from torque to velocity')
+
+
+def test_no_joint_is_given_inertia_or_friction_that_it_cannot_have_while_controlled():
+    """Feedback and reference would be multiplied by it: such an arm was thrown."""
+    arm, likely = Late(), likely_rotors(MODEL)
+    control = arm.controller
+    change_settings(control, armature=likely.tolist())
+    for name, value in (('armature', 1000.0), ('friction__coulomb', 200.0),
+                        ('friction__stiction', 200.0), ('friction__viscous', 200.0)):
+        with pytest.raises(ParameterError, match=name.replace('__', '.') + " of joint 'joint1' is"
+                           f' {value:g}: more than'):
+            change_settings(control, **{name: [value] * 7})
+    change_settings(control, armature=NONE.tolist())
+    control.loop.begin()
+    arm.run(6.0, lambda: control.update_loop(wait=True))
+    with pytest.raises(ParameterError, match="armature of joint 'joint5' .* by its measured"):
+        change_settings(control, armature=likely.tolist())
+    change_settings(control, armature=(0.5 * np.diag(DYNAMICS.mass_matrix(Q))).tolist())
+    control.deactivate()
+    change_settings(control, armature=[1000.0] * 7)
 
 
 def test_a_motion_interrupts_the_measurement_and_a_hold_continues_it():

@@ -135,7 +135,7 @@ def test_the_configuration_of_a_stranger_does_not_count(monkeypatch):
     topic.take = take
     monkeypatch.setattr(configuration_check, 'PolledSubscription', lambda *_: topic)
     logged = []
-    log = SimpleNamespace(info=print, error=print, warning=logged.append)
+    log = SimpleNamespace(info=print, error=print, warning=lambda text, **_: logged.append(text))
     check = configuration_check.ConfigurationCheck(
         SimpleNamespace(get_logger=lambda: log), MODEL, GuardSettings(),
         '/effort_controller/commands')

@@ -14,6 +14,7 @@ from fuzz_messages import good_contract  # noqa: E402
 from fake_arm import URDF  # noqa: E402
 from rcl_interfaces.msg import Parameter, ParameterValue  # noqa: E402
 from rcl_interfaces.srv import GetParameters, SetParameters  # noqa: E402
+from geometry_msgs.msg import InertiaStamped  # noqa: E402
 import rclpy  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.lifecycle import TransitionCallbackReturn  # noqa: E402
@@ -155,6 +156,22 @@ def test_no_contract_ends_the_guard():
         assert (load.link, load.mass) == ('fore', 0.5)
 
 
+def test_a_flood_of_bad_loads_does_not_fill_the_log_of_a_guard(capfd):
+    """Each line takes time, in which the guard does not look at its controller."""
+    def visit(client):
+        loads = client.create_publisher(
+            InertiaStamped, f'{node.get_namespace()}/{CONTROLLER}/payload', qos.reliable(10))
+        yield loads.get_subscription_count
+        for _ in range(10):
+            loads.publish(InertiaStamped())
+        end = time.monotonic() + 0.7
+        yield lambda: time.monotonic() > end
+
+    with started('guard') as (node, at_work):
+        at_work(visit)
+    assert capfd.readouterr().err.count('payload: header.frame_id is empty') == 1
+
+
 @pytest.mark.parametrize('text', ['{path}', ' {path}', 'file://{path}', '{path}\n<robot/>'])
 def test_a_description_from_the_network_is_never_a_path(text, tmp_path):
     secret = tmp_path / 'secret'
@@ -237,7 +254,11 @@ def test_a_limit_is_lowered_while_a_node_runs_and_raised_no_further_than_it_was(
             assert words in put(node, **given)
             assert usable() == [20.0, 10.0]
         assert not put(node, effort_limit=[20.0, 10.0], effort_margin=1.0)  # the same product
-        assert not put(node, effort_limit=[30.0, 15.0], effort_margin=0.5, torque_rate_limit=[9.0])
+        if name == 'controller':
+            assert "joint 'shoulder' would be 9: its torque would take more than 1 s" in put(
+                node, torque_rate_limit=[9.0])
+        assert not put(node, effort_limit=[30.0, 15.0], effort_margin=0.5,
+                       torque_rate_limit=[20.0])
         assert usable() == [15.0, 7.5]
         assert not put(node, effort_limit=[], torque_rate_limit=[900.0])
         assert usable() == [20.0, 10.0]

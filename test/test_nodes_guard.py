@@ -148,6 +148,39 @@ def test_a_required_guard_is_waited_for_and_missed(scene):
         assert alone.stop()[0] == 0
 
 
+def test_a_second_controller_waits_and_is_a_fault_where_a_guard_is_required(scene):
+    with controller(**{'guard.use': 'required'}) as first:
+        first.wait_for_output(ACTIVE)
+        scene.until_guard_state('armed')
+        with controller(**{'guard.use': 'expected'}) as second:
+            second.wait_for_output('waiting: the guard is armed: another controller commands')
+            first.wait_for_output('counts: stop all but one; guard.use is required')
+            first.process.kill()
+            scene.until_guard_state('commanding')
+        assert not logged(second, ACTIVE)
+
+
+def test_a_second_guard_refuses(scene):
+    with controller() as guarded:
+        in_motion(scene, guarded)
+        with guard() as second:
+            second.wait_for_output('refusing: 2 guards publish on /guard/state: stop all but one')
+            guarded.process.kill()
+            scene.guard.wait_for_output(TAKEN)
+            scene.until_rest()
+        assert not logged(second, TAKEN)
+
+
+@pytest.mark.parametrize('use, words', [
+    ('optional', 'the guard is watching only, see its log: no node would take over'),
+    ('required', 'fault: the guard is watching only, and guard.use is required')])
+def test_a_guard_that_would_not_take_over_is_named(testbed, use, words):
+    with guard('-r', 'joint_states:=elsewhere') as blind, \
+            controller(**{'guard.use': use}) as guarded:
+        testbed.begin(blind)
+        guarded.wait_for_output(words)
+
+
 @pytest.fixture
 def load(scene):
     """Attach 2 kg to the arm; return the message that reports them."""

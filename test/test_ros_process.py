@@ -1,5 +1,8 @@
-"""The probe of the tests, which talks to nodes that come and go."""
+"""The probe of the tests, which talks to nodes that come and go, and their domain."""
 
+from pathlib import Path
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -15,6 +18,28 @@ NAME = '/probe_restarted/act'
 def _answer(_request, response):
     response.success = True
     return response
+
+
+LISTS_THREADS = """
+from robodyn_ros.nodes.domain import isolate
+isolate()
+import rclpy
+from pathlib import Path
+rclpy.init()
+node = rclpy.create_node('lists_threads')
+print({path.read_text().strip() for path in Path('/proc/self/task').glob('*/comm')})
+rclpy.shutdown()
+"""
+
+
+@pytest.mark.skipif(not Path('/proc/self/task').is_dir(), reason='needs the threads of Linux')
+def test_nodes_of_a_private_domain_share_no_locks():
+    """Shared memory has locks, by which a process that is not scheduled holds up others."""
+    run = subprocess.run([sys.executable, '-c', LISTS_THREADS], capture_output=True, text=True,
+                         timeout=60)
+    if 'dds.' not in run.stdout:
+        pytest.skip('another middleware than Fast DDS')
+    assert 'dds.udp' in run.stdout and 'dds.shm' not in run.stdout
 
 
 def test_a_restarted_server_is_asked_beside_one_that_is_dead():

@@ -234,6 +234,16 @@ def test_a_controller_defers_to_a_guard_that_took_over_meanwhile():
     assert not held.deference.problem and not held.deference.refusal
 
 
+@pytest.mark.parametrize('options', [{}, {'expected': True}, {'required': True}])
+def test_a_controller_does_not_take_an_arm_over_that_a_guard_watches_for_another_one(options):
+    """ROS may discover the other one's torques long after its guard."""
+    second = Controlled(**options)
+    second.run(0.1, ARMED, echo=math.inf)
+    assert 'another controller' in second.deference.refusal and not second.deference.problem
+    second.run(0.01, WATCHING, echo=math.inf)
+    assert not second.deference.refusal
+
+
 def test_a_pause_within_a_turn_is_noticed_before_the_torque_goes_out():
     held = Controlled()
     held.run(0.1, ARMED)

@@ -23,7 +23,7 @@ GAIN_PARAMETERS = (
     'float_damping', 'float_friction', 'friction_scale', 'friction', 'gravity_scale',
     'limits.driver_compensates_gravity', 'adaptive.sliding', 'observer.bandwidth',
     'disturbance_observer', 'feedback_inertia')
-_MOST_ROTORS = 3.0  # of the likely rotor, that a measurement may add
+MOST_ROTORS = 3.0  # of the likely rotor, that a measurement may add
 
 
 def make_gains(dynamics: Dynamics, settings: Settings | None = None,
@@ -52,7 +52,7 @@ def make_gains(dynamics: Dynamics, settings: Settings | None = None,
     given = _Values(model)
     rotors = given('armature', s.armature)
     if loop is not None:  # below its friction a joint seems to have more inertia
-        found = np.minimum(loop.missing, _MOST_ROTORS * likely_rotors(model))
+        found = np.minimum(loop.missing, MOST_ROTORS * likely_rotors(model))
         # a rotor that was given later is that of a better measurement
         rotors = np.where(rotors == loop.armature, rotors + found, rotors)
     inertia = joint_inertia(dynamics) + rotors

@@ -114,6 +114,8 @@ class CommandPermission:
         """Return why the arm cannot be taken over; empty if it can."""
         if self.guard_state is GuardState.COMMANDING and not self.silent:
             return 'the guard commands the arm: call the service ~/reset of the guard'
+        if self.guard_state is GuardState.ARMED and not self.silent:
+            return 'the guard is armed: another controller commands the arm'
         if self._expected and (not self.known or self.silent or not self.memory.first_received):
             return 'no message of the guard yet'
         if self._expected and self.guard_state is GuardState.REFUSING:

@@ -11,6 +11,7 @@ from robodyn_ros.control.contact.observation import ContactObserver
 from robodyn_ros.control.controlled_arm import ControlledArm
 from robodyn_ros.control.design import Design, require_settings
 from robodyn_ros.control.external_inputs import ExternalInputs
+from robodyn_ros.control.gain_design import MOST_ROTORS
 from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.control.loop_response import MeasuredLoop, SOFT
 from robodyn_ros.control.mode import EXTERNAL_LAWS, Mode, MODES
@@ -21,8 +22,12 @@ from robodyn_ros.control.requests import Requests
 from robodyn_ros.control.settings import Settings
 from robodyn_ros.control.status import Status
 from robodyn_ros.control.steps import external_law
+from robodyn_ros.dynamics.usual_inertia import likely_rotors
 from robodyn_ros.exceptions import near_matches, ParameterError, shown, StateError
+from robodyn_ros.model.per_joint import speeds
 from robodyn_ros.settings import parameters, values
+
+_MOST_FRICTION = 0.5  # of the effort limit, at the velocity limit
 
 
 class SettingChanges:
@@ -125,6 +130,8 @@ class SettingChanges:
             problem = overload(arm, arm.gravity_torque(arm.memory.q), design.bounds)
             if problem:
                 raise ParameterError(f'{problem}: the arm would fall')
+        if status.mode is not Mode.INACTIVE:
+            self._check_model(design)
         if enters or settings.mode != before.settings.mode:
             if status.mode is not Mode.INACTIVE:
                 require_ready(status)
@@ -215,6 +222,30 @@ class SettingChanges:
         p.choice[()] = EXTERNAL_LAWS.get(mode, external_law.NONE)
         p.request += 1.0
         self._arm.host.apply()
+
+    def _check_model(self, design: Design) -> None:
+        """Raise `ParameterError` if a joint is to have what would throw it."""
+        arm, before, after = self._arm, self._arm.design.gains, design.gains
+        rotors = np.maximum(before.armature, MOST_ROTORS * likely_rotors(arm.model))
+        if design.loop is not None:
+            inertia = np.diag(arm.loaded_dynamics().mass_matrix(arm.memory.q)) + before.armature
+            measured = [0.0 if each is None else each.inertia for each in design.loop.responses]
+            rotors = np.where(design.loop.known,
+                              before.armature + np.maximum(inertia, measured), rotors)
+        friction = _MOST_FRICTION * design.bounds.effort
+        for name, field, most in (
+                ('armature', 'armature', rotors), ('friction.coulomb', 'coulomb', friction),
+                ('friction.stiction', 'stiction', friction),
+                ('friction.viscous', 'viscous', friction / speeds(arm.model))):
+            value = getattr(after, field)
+            wrong = (value > getattr(before, field)) & (value > most)
+            if wrong.any():
+                j = int(np.argmax(wrong))
+                joint = arm.model.joint_names[j]
+                raise ParameterError(
+                    f"{name} of joint '{joint}' is {value[j]:g}: more than {most[j]:.2g} would "
+                    'throw it, by its measured loop or its effort limit; set it while the '
+                    'controller is inactive', parameter=name, joint=joint, value=float(value[j]))
 
     def _check_read_only(self, settings: Settings) -> None:
         """Raise `ParameterError` if a setting differs that cannot change any more."""

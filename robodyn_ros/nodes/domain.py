@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from importlib.metadata import PackageNotFoundError, version
 import os
 import random
 import socket
 import sys
 
 from robodyn_ros.exceptions import RobodynError
+from robodyn_ros.share import share_path
 
 # domains whose ports are below the ephemeral ports of Linux
 _DOMAINS = range(1, 102)
 _claims: list[socket.socket] = []
+_PROFILES = 'FASTDDS_DEFAULT_PROFILES_FILE'
+_FAST_DDS_3 = 9  # first release of rclpy with it
 
 
 def isolate() -> str:
@@ -27,10 +31,11 @@ def isolate() -> str:
 
     """
     environment = os.environ
-    environment['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
-    # In shared memory a process that is not scheduled holds up those that write to it, for up to
-    # a third of a second where Fast DDS takes it for dead; and a killed one leaves its segments.
-    environment.setdefault('FASTDDS_BUILTIN_TRANSPORTS', 'UDPv4')
+    # With LOCALHOST rmw_fastrtps adds shared memory, where a process that is not scheduled holds
+    # up others, for up to a third of a second; and a killed one leaves its segments.
+    profile = str(share_path('config', 'fastdds.xml'))
+    used = _reads_profiles() and environment.setdefault(_PROFILES, profile) == profile
+    environment['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'SYSTEM_DEFAULT' if used else 'LOCALHOST'
     if environment.get('ROS_DISTRO') == 'humble':  # ignores the variable above
         environment['ROS_LOCALHOST_ONLY'] = '1'
     for name in ('ROS_STATIC_PEERS', 'ROS_DISCOVERY_SERVER', 'ROS_SUPER_CLIENT'):
@@ -41,6 +46,16 @@ def isolate() -> str:
     elif given.isdigit() and (claim := _claim(int(given))) is not None:
         _claims.append(claim)
     return environment['ROS_DOMAIN_ID']
+
+
+def _reads_profiles() -> bool:
+    """Return whether the middleware is a Fast DDS that reads the profile of this package."""
+    try:
+        release = int(version('rclpy').partition('.')[0])
+    except PackageNotFoundError:
+        return False
+    return release >= _FAST_DDS_3 and os.environ.get(
+        'RMW_IMPLEMENTATION', 'rmw_fastrtps_cpp').startswith('rmw_fastrtps')
 
 
 def free_domain() -> int:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import math
 import signal
-from typing import NamedTuple
+from typing import NamedTuple, TYPE_CHECKING
 
 from robodyn_ros.reliability import injections as inject
 from robodyn_ros.reliability.injections import Injection, InLoop
 from robodyn_ros.reliability.judge import Requirements
+
+if TYPE_CHECKING:  # the testbed needs ROS
+    from robodyn_ros.reliability.testbed import Testbed
 
 
 class Case(NamedTuple):
@@ -34,6 +38,8 @@ class Case(NamedTuple):
         Ranges of the draw.
     network : bool
         Whether the fault needs two hosts.
+    prepare : callable, optional
+        Called before the motion.
 
     """
 
@@ -46,6 +52,7 @@ class Case(NamedTuple):
     duration: tuple[float, float] = (0.0, 0.0)
     amount: tuple[float, float] = (0.0, 0.0)
     network: bool = False
+    prepare: Callable[[Testbed], None] | None = None
 
 
 _GUARD_COMMANDS = 'the guard commands the arm'
@@ -189,6 +196,10 @@ CASES = (
          _UNDISTURBED, 'used by the next configuration only; the motion continues', (),
          (0.3, 1.0)),
     # --- other nodes in place of ours
+    Case('two controllers', 'the same controller waits beside the first one; kill -9 of that one',
+         inject.first_controller_killed, _ENDS, 'the guard brings the arm to rest; the other '
+         'controller takes over after a reset', ((0.0, _GUARD_COMMANDS),),
+         prepare=inject.second_controller),
     Case('heartbeats forged', 'another node publishes heartbeats, 200 Hz, while the controller is '
          'killed', inject.forged_heartbeats, _ENDS, 'the guard brings the arm to rest; a new '
          'controller takes over after a reset', ((0.0, _GUARD_COMMANDS),), (0.5, 1.5)),

@@ -14,7 +14,7 @@ import zlib
 
 import numpy as np
 
-from robodyn_ros.exceptions import RobodynError
+from robodyn_ros.exceptions import RobodynError, StateError
 from robodyn_ros.model import Payload, RobotModel
 
 if TYPE_CHECKING:  # the testbed needs ROS
@@ -75,6 +75,24 @@ def killed(name: str) -> Injection:
         testbed.end(name, signal.SIGKILL)
         testbed.wait_for_exit(name)
     return inject
+
+
+def second_controller(testbed: Testbed) -> None:
+    """Start the controller once more, and wait until it waits for the first one."""
+    first = testbed.nodes['controller']
+    testbed.start_node('controller')
+    second, testbed.nodes['controller'] = testbed.nodes['controller'], first
+    testbed.nodes['second controller'] = second
+    waits = re.compile('waiting: .*another (node|controller)')
+    if not testbed.recorder.wait(
+            lambda: any(waits.match(text) for _, text in second.messages()), 30.0):
+        raise StateError('the second controller does not wait for the first one')
+
+
+def first_controller_killed(testbed: Testbed, draw: Draw) -> None:
+    """Kill the first of two controllers."""
+    killed('controller')(testbed, draw)
+    testbed.nodes['controller'] = testbed.nodes.pop('second controller')
 
 
 def driver_killed(testbed: Testbed, draw: Draw) -> None:

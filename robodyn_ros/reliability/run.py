@@ -97,6 +97,8 @@ class Runner:
         """Return the outcome, and whether the machine may have disturbed the run."""
         testbed = self._testbed
         testbed.recover_all()
+        if case.prepare is not None:
+            case.prepare(testbed)
         testbed.clear()
         sent = testbed.move()
         testbed.wait(draw.moment - 1e-9 * (time.time_ns() - sent))

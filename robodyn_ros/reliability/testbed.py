@@ -70,7 +70,8 @@ class Testbed(Session):
         self.nodes: dict[str, Child] = {}
         self.urdf = Path(robot.urdf).read_text(encoding='utf-8')
         self._log_starts: list[tuple[Child, int]] = []
-        if network is not None:  # shared memory would bypass the network
+        if network is not None:  # neither shared memory nor the loopback interface
+            os.environ.pop('FASTDDS_DEFAULT_PROFILES_FILE', None)
             os.environ.update(ROS_AUTOMATIC_DISCOVERY_RANGE='SUBNET',
                               FASTDDS_BUILTIN_TRANSPORTS='UDPv4')
 

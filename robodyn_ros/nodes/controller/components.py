@@ -101,6 +101,7 @@ class Components:
         self.report = ControllerReport(node, self.controller, self.states, self.cycle,
                                        self.inputs, self.guard, self.trajectories,
                                        self.other_commanders)
+        self._guarded = values.guard.use == 'required'
         self._measured = values.measure_loop and not values.lockstep
         self._measures = False
         self.tasks = self._periodic()
@@ -162,13 +163,20 @@ class Components:
 
     def _periodic(self) -> PeriodicTasks:
         """Return the tasks that run between two states."""
-        report, output, guard, others = (
-            self.report, self._output, self.guard, self.other_commanders)
+        report, output, guard = self.report, self._output, self.guard
         return PeriodicTasks([
             (report.log_changes, _OFTEN), (self.inputs.poll, _SOON), (self._measure, _SOON),
             (guard.update_subscribers, _SELDOM), (output.telemetry.update, _SELDOM),
             (self._configuration.publish, _SELDOM), (report.log_warnings, _WARN),
-            (lambda: others.update(self.cycle.active), _REPORT), (report.publish, _REPORT)])
+            (lambda: self.other_commanders.name_foreign(self.states.foreign), _SELDOM),
+            (self._look_for_others, _REPORT), (report.publish, _REPORT)])
+
+    def _look_for_others(self) -> None:
+        """Look for other commanders; with a guard that is required they are a fault."""
+        self.other_commanders.update(self.cycle.active)
+        conflict = self.other_commanders.conflict
+        if conflict and self._guarded and not self.controller.fault:
+            self.controller.fail(f'{conflict}; guard.use is required')
 
     def _measure(self) -> None:
         """Continue the measurement of the loop, from the activation on."""

@@ -93,6 +93,7 @@ class ControlLoop:
         states.bind()
         self.statistics.restart()
         self.active, self.coasting, self._commands = True, False, False
+        self._guard.since = time.monotonic()
         self._due = math.inf
         if clock.lockstep:  # the simulator waits for the answer to the last state
             torque, _ = controller.update(clock.law_time(now), states.q, states.qd, states.effort)
@@ -213,6 +214,7 @@ class ControlLoop:
         """Stop answering states, and report that in the heartbeat."""
         self.stop_native()
         self.active = self._commands = False
+        self._guard.since = math.inf
         self._states.release()
         self._guard.send_heartbeat(False)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 import numpy as np
@@ -22,6 +23,8 @@ from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.safety import GuardState
 
 _POLL = 0.005   # s between polls of the guard's state
+_UNARMED = 2.0  # s for which a guard may watch only, while the controller commands
+_WATCHES = 'watching only'
 _STATES = {state.value: state for state in GuardState}
 
 
@@ -48,6 +51,9 @@ class GuardLink:
         Publisher of the heartbeat.
     deference : CommandPermission
         Permission to command.
+    since : float
+        Time of the steady clock since which the controller commands without an armed guard, s;
+        infinite while it does not command.
 
     """
 
@@ -59,8 +65,8 @@ class GuardLink:
         self.deference = CommandPermission(
             values.use == 'required', values.timeout, expected=values.use != 'optional')
         self._commands: PolledSubscription | None = None
-        self._polled = 0.0
-        self._logged = ''
+        self._polled, self.since = 0.0, math.inf
+        self._required, self._logged = values.use == 'required', ''
 
     def destroy(self) -> None:
         """Close the topics."""
@@ -76,7 +82,9 @@ class GuardLink:
     @property
     def problem(self) -> str:
         """Return why the arm must not move; empty if it may."""
-        return self.deference.problem
+        unarmed = self._required and self.summary == _WATCHES
+        return f'the guard is {_WATCHES}, and guard.use is required' if unarmed else (
+            self.deference.problem)
 
     @property
     def refusal(self) -> str:
@@ -94,7 +102,10 @@ class GuardLink:
         deference = self.deference
         if deference.silent:
             return 'silent'
-        return 'none' if deference.guard_state is None else deference.guard_state.value
+        state = deference.guard_state
+        if state is GuardState.WATCHING and time.monotonic() - self.since > _UNARMED:
+            return _WATCHES
+        return 'none' if state is None else state.value
 
     @property
     def source(self) -> bytes:
@@ -172,6 +183,8 @@ class GuardLink:
 
     def _log_changes(self) -> None:
         """Log changes of the guard's state."""
+        if math.isfinite(self.since) and self.deference.guard_state is not GuardState.WATCHING:
+            self.since = time.monotonic()
         text = self.summary
         if text == self._logged:
             return
@@ -183,6 +196,8 @@ class GuardLink:
         elif text == GuardState.REFUSING.value:
             log.error('the guard refuses to guard this controller, see its log: no node would '
                       'take over')
+        elif text == _WATCHES:
+            log.warning('the guard is watching only, see its log: no node would take over')
         elif before in ('', 'none', 'silent', GuardState.GONE.value) and text != 'none':
             log.info(f'there is a guard: {text}')
 

@@ -7,8 +7,11 @@ from collections import Counter
 from rclpy.node import Node
 
 from robodyn_ros.nodes.commanders import Commanders, publishers_of, UNKNOWN
+from robodyn_ros.nodes.polling import publisher_names
 
 OTHER_COMMANDER = 'another node publishes on'  # begin of a refusal
+_NAMES = 64  # publishers that are remembered
+_SURE = 3  # updates after which a conflict is none of discovery
 
 
 class OtherCommanders:
@@ -34,6 +37,8 @@ class OtherCommanders:
     ----------
     problem : str
         Problem with the publishers; empty if there is none.
+    conflict : str
+        Several commanders that all updates of the last seconds have found, as text; or ''.
 
     """
 
@@ -45,7 +50,9 @@ class OtherCommanders:
         self._counts: tuple[int, ...] = ()
         self._state_publishers: tuple[str, ...] = ()
         self._initial: Counter[str] = Counter()
-        self.problem = ''
+        self.problem = self.conflict = ''
+        self._found = 0
+        self._named: set[bytes] = set()
 
     def refusal(self) -> str:
         """Return why the controller cannot be activated; empty if it can."""
@@ -74,8 +81,12 @@ class OtherCommanders:
         self._find_publishers()
         if not active:
             self._initial = Counter(self._state_publishers)
+        conflict = self._commanders.conflict
+        # a guard may be known as a commander before it is known as a guard
+        self._found = self._found + 1 if conflict and active else 0
+        self.conflict = conflict if self._found > _SURE else ''
         before, self.problem = self.problem, (
-            self._commanders.conflict or self._new_publishers()
+            conflict or self._new_publishers()
             or (self.unheard() if active else ''))
         if self.problem and self.problem != before:
             self._node.get_logger().warning(self.problem)
@@ -108,5 +119,18 @@ class OtherCommanders:
         # a name that only became known later is not a new publisher
         if len(self._state_publishers) <= self._initial.total():
             return ''
-        return (f'{", ".join(sorted(new))} publishes joint states on {self._states} as well, '
+        return self._unused(', '.join(sorted(new)))
+
+    def name_foreign(self, source: bytes) -> None:
+        """Log the publisher of joint states that were dropped, once, while it is there."""
+        if not source or source in self._named:
+            return
+        self._named = {source, *(self._named if len(self._named) < _NAMES else ())}
+        text = self._unused(publisher_names(self._node, self._states, [source]))
+        if text != self.problem:
+            self.problem = text
+            self._node.get_logger().warning(text)
+
+    def _unused(self, names: str) -> str:
+        return (f'{names} publishes joint states on {self._states} as well, '
                 'only since activation: they are not used')

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from robodyn_ros.control import Bounds, Settings
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.nodes.commands import CommandSettings
@@ -11,6 +13,7 @@ from robodyn_ros.safety import check_not_raised
 from robodyn_ros.settings import group, JOINT, parameter, parameters, settings
 
 GUARD_USES = ('optional', 'expected', 'required')
+_LONGEST_RISE = 1.0  # s of the torque from zero to its limit
 LOOPS = ('auto', 'native', 'python', 'controller_manager')
 
 
@@ -92,6 +95,14 @@ def check_rate(values: ControllerSettings, simulated: bool) -> None:
 
 
 def check_limits(joint_names, wanted: Bounds, configured: Bounds) -> None:
-    """Raise `ParameterError` for limits above those with which the node was configured."""
+    """Raise `ParameterError` for limits above those of the configuration, or far too low."""
     check_not_raised(joint_names, (wanted.usable, wanted.rate),
                      (configured.usable, configured.rate))
+    slow = wanted.rate < np.minimum(configured.rate, wanted.usable / _LONGEST_RISE)
+    if slow.any():
+        j = int(np.argmax(slow))
+        raise ParameterError(
+            f"torque_rate_limit of joint '{joint_names[j]}' would be {wanted.rate[j]:g}: its "
+            f'torque would take more than {_LONGEST_RISE:g} s to its limit, too long to control '
+            'an arm', parameter='torque_rate_limit', joint=joint_names[j],
+            value=float(wanted.rate[j]))

@@ -19,6 +19,7 @@ from robodyn_ros.nodes.guard.torque import GuardTorque
 from robodyn_ros.nodes.polling import PARTICIPANT, PolledSubscription
 from robodyn_ros.safety import Guard, GuardState
 
+_PAUSE = 1.0  # s between two log lines about texts that are no use
 _SENDERS = 8  # participants whose configurations are kept
 _UNREADABLE = 'the configuration of the controller cannot be read; the stack trace is in the log'
 
@@ -60,8 +61,12 @@ class ConfigurationCheck:
         """Whether a readable configuration was received."""
         return self._configuration is not None
 
-    def poll(self, guard: Guard, torque: GuardTorque) -> None:
-        """Take a configuration, and set the reason why the guard must not be armed, if any."""
+    def poll(self, guard: Guard, torque: GuardTorque, twin: str = '') -> None:
+        """
+        Take a configuration, and set the reason why the guard must not be armed, if any.
+
+        twin: that another guard is there, if it is.
+        """
         message = self._subscription.take()
         if message is not None:
             contained(self._log, self._read, message.data, self._subscription.source)
@@ -80,7 +85,7 @@ class ConfigurationCheck:
             self._compared = True
             self._difference = contained(self._log, difference, self._own, self._configuration,
                                          otherwise=_UNREADABLE)
-        guard.refusal = self._problem or self._difference
+        guard.refusal = twin or self._problem or self._difference
         self._log_changes(guard)
 
     def _read(self, text: str, source: bytes) -> None:
@@ -88,7 +93,7 @@ class ConfigurationCheck:
         try:
             configuration = configuration_from(text)
         except RobodynError as error:
-            self._log.warning(f'ignored: {error}')
+            self._log.warning(f'ignored: {error}', throttle_duration_sec=_PAUSE)
             if not self.known:
                 self._problem = str(error)
             return

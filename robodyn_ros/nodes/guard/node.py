@@ -37,6 +37,7 @@ from robodyn_ros.safety import Freshness, Guard, GuardState
 NAME = 'guard'
 _CHECKS = 5     # checks of the heartbeat per timeout while the controller commands
 _COAST = 0.005  # s between torques without a state
+_LISTEN = 1.0   # s for which other guards are listened for before this one is armed
 _SERVE = 0.05   # s between polls of services and timers
 
 
@@ -77,6 +78,7 @@ class GuardNode(Node):
         self._fallback = Fallback(self, values)
         self._period = values.timeout / _CHECKS
         self._published = 0.0
+        self._listens_until = time.monotonic() + _LISTEN
         self.create_service(Trigger, '~/reset', self._reset)
         self._report = GuardReport(self, self.guard, self.states, self.torque, model.name,
                                    values.controller)
@@ -115,9 +117,9 @@ class GuardNode(Node):
         if new:
             self.torque.set_position(self.states.reader.q)
         contained(log, self._controller.poll, guard, self.torque)
-        self._configuration.poll(guard, self.torque)
         now = time.monotonic()
-        state = guard.update(now, self.states.reader.complete)
+        self._configuration.poll(guard, self.torque, self._commands.twin(now))
+        state = guard.update(now, self.states.reader.complete and now > self._listens_until)
         # published too early, the state would stop a controller that commands by now
         if not guard.observing and (state is not before or now - self._published >= self._period):
             self._published = now

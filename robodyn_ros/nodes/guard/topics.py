@@ -27,6 +27,8 @@ from robodyn_ros.safety import (
 
 _PHASES = {phase.value: phase for phase in Phase}
 _HEARTBEATS = 50    # that can wait
+_RECENT = 1.0       # s for which a guard that was heard counts
+_PAUSE = 1.0        # s between two log lines about loads: floods must not hold the guard up
 _ACKNOWLEDGE = 0.2  # s to wait for the acknowledgement of the last messages
 _ACCEPTED = 0.3  # s after which states that jumped are accepted
 
@@ -100,9 +102,10 @@ class ControllerMonitor:
             return
         try:
             take(message)
-            self._log.info(f'applied: {subscription.topic}')
+            self._log.info(f'applied: {subscription.topic}', throttle_duration_sec=_PAUSE)
         except RobodynError as error:
-            self._log.error(f'refused on {subscription.topic}: {error}')
+            self._log.error(f'refused on {subscription.topic}: {error}',
+                            throttle_duration_sec=_PAUSE)
 
 
 class StateSubscriber:
@@ -189,6 +192,8 @@ class CommandPublisher:
     def __init__(self, node: Node, model: RobotModel, values: GuardSettings):
         self._node = node
         self._state = node.create_publisher(Header, '~/state', qos.latched())
+        self._states = PolledSubscription(node, Header, '~/state', qos.reliable(_HEARTBEATS))
+        self._heard: dict[bytes, float] = {}
         self._array = node.create_publisher(Float64MultiArray, values.command.effort_command_topic,
                                             qos.reliable())
         self._named = (node.create_publisher(JointState, 'joint_commands', qos.reliable())
@@ -197,6 +202,15 @@ class CommandPublisher:
         self._writer = EffortWriter(model.joint_names, values.command.command_joints)
         self._joints = JointStateWriter(model.joint_names)
         self._header = Header()
+
+    def twin(self, now: float) -> str:
+        """Return that another guard of this name is there; empty if this one is alone."""
+        for _ in self._states.waiting():
+            self._heard[self._states.source] = now
+        self._heard = {source: heard for source, heard in self._heard.items()
+                       if now - heard < _RECENT}
+        return (f'{len(self._heard)} guards publish on {self._states.topic}: stop all but one'
+                if len(self._heard) > 1 else '')
 
     def publish_state(self, state: GuardState, echo) -> None:
         """Publish the state of the guard, with the stamp of the newest received heartbeat."""

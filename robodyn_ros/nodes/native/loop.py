@@ -224,7 +224,7 @@ class NativeLoop:
         block['since'] = self._deference.since or stamp
         block['heartbeat_stamp'] = stamp
         block['lost'] = block['commands'] = 0
-        block['unknown_length'] = block['failures'] = 0
+        block['unknown_length'] = block['failures'] = block['foreign0'] = block['foreign1'] = 0
         block['heartbeat_phase'], block['guard_subscribed'] = -1, guard_subscribed
         block.set_number('due', np.inf)
         self.exchange.begin()

@@ -23,7 +23,7 @@ def test_help_has_examples(command, capsys):
     assert 'examples:' in printed and f'  robodyn {command}' in printed and '--debug' in printed
 
 
-@pytest.mark.parametrize('command', ['check', 'explain', 'bench', 'demo', 'montecarlo'])
+@pytest.mark.parametrize('command', ['check', 'explain', 'demo', 'montecarlo'])
 def test_usage_errors_name_the_command(command, capsys):
     with pytest.raises(SystemExit) as ended:
         main([command, '--wrong'])

@@ -233,11 +233,15 @@ def _reports(begin, end, state, echo=0.0, every=0.02):
             for t in np.round(np.arange(begin, end, every), 4)]
 
 
+# it is armed by the controller that is activated
+_ARMED = tuple(_reports(0.005, 0.02, 'watching', every=0.01))
+
+
 def guard_takes_over(robot):
     """Pause with takeover by the guard and hand-over; pause without takeover; late law."""
     torque = rounded(robot.gravity_torque() + 0.03 * robot.limit)
     return _node(robot, 1.6,
-                 (*_reports(0.005, 0.3, 'armed'), _ACTIVATE, _move(robot, 0.15, 0.2, 0.9),
+                 (*_ARMED, *_reports(0.025, 0.3, 'armed'), _ACTIVATE, _move(robot, 0.15, 0.2, 0.9),
                   (0.31, 'guard', {'state': 'commanding', 'echo': -0.05}),
                   *_reports(0.41, 0.6, 'commanding'), (0.5, 'guard_commands', {'torque': torque}),
                   (0.55, 'reset_fault', {}), (0.58, 'guard_commands', {'torque': torque}),
@@ -252,13 +256,13 @@ def guard_takes_over(robot):
 
 def shutdown_guard(robot):
     """Shutdown while the guard commands; refused activation."""
-    return _exit(robot, (*_reports(0.005, 0.2, 'armed'), *_reports(0.21, 0.5, 'commanding'),
+    return _exit(robot, (*_ARMED, *_reports(0.025, 0.2, 'armed'), *_reports(0.21, 0.5, 'commanding'),
                          (0.4, 'activate', {})), ((0.2, 0.27, 'paused', {}),))
 
 
 def shutdown_paused(robot):
     """Pause of the process during the last torques of a shutdown."""
-    return _exit(robot, (*_reports(0.005, 0.3, 'armed'),), ((0.58, 0.66, 'paused', {}),),
+    return _exit(robot, (*_ARMED, *_reports(0.025, 0.3, 'armed')), ((0.58, 0.66, 'paused', {}),),
                  arm=_with_friction(robot))
 
 
@@ -267,7 +271,8 @@ def guard_required(robot):
     return _node(robot, 1.4,
                  (_ACTIVATE, *_reports(0.05, 0.1, 'watching', -5.0), (0.08, 'activate', {}),
                   *_reports(0.1, 0.15, 'refusing'), (0.13, 'activate', {}),
-                  *_reports(0.15, 0.5, 'armed'), (0.2, 'activate', {}), _move(robot, 0.35),
+                  *_reports(0.15, 0.2, 'watching'), (0.2, 'activate', {}),
+                  *_reports(0.205, 0.5, 'armed'), _move(robot, 0.35),
                   *_reports(0.85, 1.1, 'armed'), (0.9, 'reset_fault', {}), _home(robot, 0.95),
                   *_reports(1.1, 1.2, 'refusing'), (1.2, 'guard', {'state': 'gone'})),
                  node={'guard_use': 'required'})
@@ -277,8 +282,9 @@ def guard_silent(robot):
     """Guard that takes over and falls silent."""
     return _node(robot, 1.0,
                  (*_reports(0.005, 0.08, 'armed'), (0.145, 'guard', {
-                     'state': 'armed', 'echo': -0.1}), (0.152, 'activate', {}),
-                  *_reports(0.16, 0.3, 'armed'), (0.2, 'activate', {}),
+                     'state': 'watching', 'echo': -0.1}), (0.152, 'activate', {}),
+                  *_reports(0.16, 0.2, 'watching'), (0.2, 'activate', {}),
+                  *_reports(0.205, 0.3, 'armed'),
                   *_reports(0.38, 0.5, 'commanding')),
                  ((0.08, 0.14, 'paused', {}), (0.3, 0.37, 'paused', {})),
                  {'guard_use': 'expected'})

@@ -256,8 +256,9 @@ def guard_takes_over(robot):
 
 def shutdown_guard(robot):
     """Shutdown while the guard commands; refused activation."""
-    return _exit(robot, (*_ARMED, *_reports(0.025, 0.2, 'armed'), *_reports(0.21, 0.5, 'commanding'),
-                         (0.4, 'activate', {})), ((0.2, 0.27, 'paused', {}),))
+    return _exit(robot, (*_ARMED, *_reports(0.025, 0.2, 'armed'),
+                         *_reports(0.21, 0.5, 'commanding'), (0.4, 'activate', {})),
+                 ((0.2, 0.27, 'paused', {}),))
 
 
 def shutdown_paused(robot):

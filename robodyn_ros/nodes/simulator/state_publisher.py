@@ -17,7 +17,9 @@ from robodyn_ros.nodes.simulator.sensors_and_faults import SensorsAndFaults
 from robodyn_ros.simulation import Plant
 from robodyn_ros.simulation.fault_injection import StateReport
 
-_DEPTH = 1000  # of the true states: a recorder may poll only a few times a second
+# of the true states, and of all where time is simulated, which waits for no recorder: one may poll
+# only a few times a second
+_DEPTH = 1000
 
 
 class StatePublisher:
@@ -50,7 +52,8 @@ class StatePublisher:
     """
 
     def __init__(self, node: Node, model: RobotModel, clock: bool):
-        self.states = node.create_publisher(JointState, 'joint_states', qos.reliable(5))
+        self.states = node.create_publisher(
+            JointState, 'joint_states', qos.reliable(_DEPTH if clock else 5))
         self.truth = node.create_publisher(JointState, '~/ground_truth', qos.reliable(_DEPTH))
         self.clock = node.create_publisher(Clock, '/clock', qos.reliable()) if clock else None
         self._clock_message = Clock()

@@ -8,14 +8,12 @@ from os import PathLike
 from typing import Any
 from xml.etree import ElementTree
 
-import checkout  # noqa: F401  (first: it adds the package to sys.path)
-
 import numpy as np
+from timing import Call, OURS
 
 from robodyn_ros.control import ControlLaw, make_gains, Settings, Term
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import RobodynError
-from robodyn_ros.inspection.timing import Call, OURS
 from robodyn_ros.model import RobotModel
 from robodyn_ros.trajectory import Reference
 
@@ -108,8 +106,6 @@ class BenchRobot:
     name : str
     text : str
         URDF of the rigid bodies, see `plain`.
-    **selection
-        Base, tip and locked joints, as for `RobotModel.from_urdf`.
 
     Attributes
     ----------
@@ -122,9 +118,9 @@ class BenchRobot:
 
     """
 
-    def __init__(self, name: str, text: str, **selection: Any):
+    def __init__(self, name: str, text: str):
         self.name, self.text = name, text
-        self.model = RobotModel.from_urdf(text, **selection)
+        self.model = RobotModel.from_urdf(text)
         self.joints = self.model.nv
         self.link = self.model.body_names[int(np.argmax(_depths(self.model)))]
         self.state = dict(zip(('q', 'qd', 'qdd', 'tau'), self.states(4)))

@@ -1,5 +1,5 @@
 """
-Times of calls that compute the same, and their ratios to ours.
+Times of calls that are compared, in turns.
 
 Other processes and the clock rate disturb times. All calls therefore take short turns, one after
 the other, and each round of turns gives one ratio. A disturbance affects one turn, or all of a
@@ -15,8 +15,6 @@ import timeit
 from typing import Any, NamedTuple
 
 import numpy as np
-
-OURS = 'robodyn'
 
 
 class Budget(NamedTuple):
@@ -72,37 +70,6 @@ class Call:
     def timer(self) -> Callable[[int], float]:
         """Return a function of a number of runs that returns their time in s."""
         return timeit.Timer(self.text, globals=self.names).timeit
-
-
-class Row(NamedTuple):
-    """
-    Time of one quantity of a robot by one library.
-
-    Attributes
-    ----------
-    time, ratio : (float, float, float)
-        Lower quartile, median and upper quartile of the time in us, and of its ratio to ours.
-
-    """
-
-    group: str
-    robot: str
-    joints: int
-    quantity: str
-    library: str
-    time: tuple[float, float, float]
-    ratio: tuple[float, float, float]
-    rounds: int
-
-
-def compare(group: str, robot: str, joints: int, quantity: str, calls: dict[str, Call],
-            budget: Budget = Budget()) -> list[Row]:
-    """Time the calls of all libraries in turns, the first one ours; return a row for each."""
-    seconds = interleaved_times([call.timer() for call in calls.values()], budget)
-    seconds /= [call.size for call in calls.values()]
-    return [Row(group, robot, joints, quantity, library, quartiles(1e6 * own),
-                quartiles(own / seconds[:, 0]), len(seconds))
-            for library, own in zip(calls, seconds.T)]
 
 
 def interleaved_times(timers: Sequence[Callable[[int], float]], budget: Budget) -> np.ndarray:

@@ -10,12 +10,14 @@ from robodyn_ros.nodes import qos
 from ros_process import NodeProcess
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 CONTROLLER, SIMULATOR = 'robodyn_ros.nodes.controller.node', 'robodyn_ros.nodes.simulator.node'
 NODE = 'computed_torque_controller'
 COMMANDS = 'effort_controller/commands'
 ACTIVE = 'active: the arm'
+RELEASED = 'brakes released'  # by the simulator; before, no torque has reached it
 ARM = Path(__file__).resolve().parents[1] / 'urdf' / 'robodyn7.urdf'
 MODEL = RobotModel.from_urdf(ARM)
 # Short of processor time any process may pause; where that is not what is tested. What is sent in
@@ -80,8 +82,11 @@ def set_in_motion(probe, process, arm, message, speed):
     """
     Send a trajectory, and wait until the arm is so fast; again if a gap ended it before.
 
-    Return how many lines the process had written before.
+    The first torques find no arm before it has discovered their sender: the brakes hold it, and a
+    motion then ends by its tolerance. Return how many lines the process had written before.
     """
+    probe.until(arm.released, 'the release of the brakes')
+
     def moving():
         return np.abs(arm.qd).max() > speed
 
@@ -113,8 +118,8 @@ class Arm:
 
     """
 
-    def __init__(self, probe):
-        self.probe = probe
+    def __init__(self, probe, plant):
+        self.probe, self.plant, self._braked = probe, plant, 0
         self.states = probe.subscribe(JointState, 'joint_states', qos.reliable(1000))
         probe.until(lambda: self.states, 'a state')
 
@@ -134,6 +139,17 @@ class Arm:
     def qd(self):
         """Newest velocities."""
         return np.array(self.states[-1].velocity)
+
+    def reset(self):
+        """Put the arm home, held by brakes."""
+        self._braked = len(self.plant.lines)
+        assert self.probe.call(Trigger, 'robot_simulator/reset').success
+        self.until(lambda: np.abs(self.q - HOME).max() < 1e-6, 'the arm at home')
+        self.catch_up()
+
+    def released(self):
+        """Return whether a command has reached the arm since it was put home."""
+        return self.plant.logged(RELEASED, self._braked)
 
     def until(self, condition, what):
         """Wait until a condition holds."""
@@ -164,9 +180,9 @@ class Wire(Arm):
 
     """
 
-    def __init__(self, probe):
+    def __init__(self, probe, plant=None):
         self.commands = probe.subscribe(Float64MultiArray, COMMANDS, qos.reliable(1000))
-        super().__init__(probe)
+        super().__init__(probe, plant)
 
     @property
     def torques(self):

@@ -25,13 +25,13 @@ REPORT = os.environ.get('GUARD_REPORT')
 class Scene(Arm):
     """An arm, its guard and a controller, with all their messages."""
 
-    def __init__(self, probe):
+    def __init__(self, probe, plant):
         self.guard, self.sent = None, []
         probe.node.create_subscription(Float64MultiArray, COMMANDS, self._take,
                                        qos.reliable(1000))
         self.beats = probe.subscribe(Header, f'{NODE}/heartbeat', qos.reliable(1000))
         self.guard_states = probe.subscribe(Header, 'guard/state', qos.latched())
-        super().__init__(probe)
+        super().__init__(probe, plant)
 
     def _take(self, message, info):
         self.sent.append((1e-9 * info['source_timestamp'], np.array(message.data)))
@@ -39,9 +39,7 @@ class Scene(Arm):
     def begin(self, guard):
         """Put the arm home, held by brakes, and delete the messages."""
         self.guard = guard
-        assert self.probe.call(Trigger, 'robot_simulator/reset').success
-        self.probe.until(lambda: np.abs(self.q - HOME).max() < 1e-6, 'the arm at home')
-        self.catch_up()
+        self.reset()
         for messages in (self.states, self.sent, self.beats, self.guard_states):
             messages[:-1 if messages is self.states else None] = []
 
@@ -60,7 +58,7 @@ class Scene(Arm):
     def until_phase(self, phase):
         self.probe.until(lambda: self.beats and self.beats[-1].frame_id == phase, phase)
 
-    def reset(self):
+    def reset_guard(self):
         return self.probe.call(Trigger, 'guard/reset')
 
     @property
@@ -106,8 +104,8 @@ class Scene(Arm):
 
 def staged():
     """Yield the scene, to which guards come and go."""
-    with Probe('guard_probe') as probe, simulator():
-        yield Scene(probe)
+    with Probe('guard_probe') as probe, simulator() as plant:
+        yield Scene(probe, plant)
 
 
 def guard(*arguments, **parameters):

@@ -13,7 +13,8 @@ import pytest
 pytest.importorskip('rclpy', reason='a controller needs ROS 2')
 pytest.importorskip('rosbags', reason='bags need the extra `record`')
 
-from controller_node import ACTIVE, ARM, CONTROLLER, MODEL, NODE, PATIENT, simulator  # noqa: E402
+from controller_node import (  # noqa: E402
+    ACTIVE, ARM, CONTROLLER, MODEL, NODE, PATIENT, RELEASED, simulator)
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from geometry_msgs.msg import WrenchStamped  # noqa: E402
 from robodyn_ros.cli.main import INTERRUPTED, main, USER_MISTAKE  # noqa: E402
@@ -70,9 +71,10 @@ class Person(Thread):
 
 def test_taught_by_pushing_and_replayed(tmp_path, capsys, monkeypatch):
     folder = tmp_path / 'pick'
-    with simulator(**{'wrench_timeout': 0.05}), Probe() as probe, NodeProcess(
+    with simulator(**{'wrench_timeout': 0.05}) as plant, Probe() as probe, NodeProcess(
             CONTROLLER, {'urdf_file': str(ARM), **PATIENT}) as controller:
         controller.wait_for_output(ACTIVE)
+        plant.wait_for_output(RELEASED)
         # Ctrl-C ends the recording: the arm holds, and what was recorded is kept
         person = Person(probe, lambda: os.kill(os.getpid(), signal.SIGINT))
         code = main(['teach', str(folder), '--duration', '60', '--gripper', 'gripper', *AGREED])

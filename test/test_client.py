@@ -9,7 +9,8 @@ import pytest
 
 pytest.importorskip('rclpy', reason='the client needs ROS 2')
 
-from controller_node import ACTIVE, ARM, CONTROLLER, HOME, MODEL, PATIENT, simulator  # noqa: E402
+from controller_node import (  # noqa: E402
+    ACTIVE, ARM, CONTROLLER, HOME, MODEL, PATIENT, RELEASED, simulator)
 from robodyn_ros.cli.main import main  # noqa: E402
 from robodyn_ros.client import Arm  # noqa: E402
 from robodyn_ros.client.connection import Connection  # noqa: E402
@@ -72,9 +73,10 @@ def test_an_arm_that_is_not_held_for_another_reason_is_an_error(diagnostics):
 @pytest.fixture(scope='module')
 def controller():
     """Return the running controller of a simulated arm at home."""
-    with simulator(), NodeProcess(CONTROLLER, {
+    with simulator() as plant, NodeProcess(CONTROLLER, {
             'urdf_file': str(ARM), 'stream.timeout': 1.0, **PATIENT}) as process:
         process.wait_for_output(ACTIVE)
+        plant.wait_for_output(RELEASED)
         yield process
 
 

@@ -9,7 +9,7 @@ pytest.importorskip('control_msgs', reason='the action needs control_msgs')
 from action_client import AWAY, Client, FAR, path, Result  # noqa: E402
 from action_msgs.msg import GoalStatus  # noqa: E402
 from controller_node import (  # noqa: E402
-    ACTIVE, CONTROLLER, HOME, logged, NODE, PATIENT, simulator, Wire)
+    ACTIVE, CONTROLLER, HOME, logged, NODE, PATIENT, RELEASED, simulator, Wire)
 from ros_process import NodeProcess, Probe  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
@@ -46,6 +46,7 @@ def controller(robot):
                   'friction_scale': 0.0}
     with NodeProcess(CONTROLLER, parameters) as process:
         process.wait_for_output(ACTIVE)
+        robot.wait_for_output(RELEASED)
         yield process
         process.stop()
         assert 'Traceback' not in process.output, process.output

@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 from controller_node import (  # noqa: E402
-    ACTIVE, ARM, CONTROLLER, HOME, logged, MODEL, NODE, PATIENT, SIMULATOR)
+    ACTIVE, ARM, CONTROLLER, HOME, logged, MODEL, NODE, PATIENT, RELEASED, SIMULATOR)
 from design import settings_of  # noqa: E402
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from geometry_msgs.msg import WrenchStamped  # noqa: E402
@@ -63,9 +63,10 @@ def test_a_push_is_reported_and_a_hard_one_stops_the_arm():
     places = [f'{name}:{q}' for name, q in zip(MODEL.joint_names, HOME.tolist())]
     simulation = {'urdf_file': str(ARM), 'armature': rotors, 'initial_positions': places,
                   'wrench_timeout': 60.0}
-    with NodeProcess(SIMULATOR, simulation), NodeProcess(
+    with NodeProcess(SIMULATOR, simulation) as plant, NodeProcess(
             CONTROLLER, parameters) as process, Probe('contact') as probe:
         process.wait_for_output(ACTIVE)
+        plant.wait_for_output(RELEASED)
         torques = probe.subscribe(JointState, f'{NODE}/external_torque')
         wrenches = probe.subscribe(WrenchStamped, f'{NODE}/estimated_wrench')
         diagnostics = probe.subscribe(DiagnosticArray, '/diagnostics')

@@ -10,8 +10,8 @@ import pytest
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 from controller_node import (  # noqa: E402
-    ACTIVE, CONTROLLER, HOME, logged, MODEL, NODE, PATIENT, send, set_in_motion, simulator,
-    trajectory, wait_for_goal, Wire)
+    ACTIVE, CONTROLLER, HOME, logged, MODEL, NODE, PATIENT, RELEASED, send, set_in_motion,
+    simulator, trajectory, wait_for_goal, Wire)
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from expected_loop import LOOP  # noqa: E402
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
@@ -39,6 +39,7 @@ def controller(robot):
     """Return a controller that runs through all tests; the robot comes by topic."""
     with NodeProcess(CONTROLLER, PATIENT) as process:
         process.wait_for_output(ACTIVE)
+        robot.wait_for_output(RELEASED)
         yield process
         code, _ = process.stop()
         assert code == 0
@@ -46,8 +47,8 @@ def controller(robot):
 
 
 @pytest.fixture(scope='module')
-def arm(probe, controller):
-    return Wire(probe)
+def arm(probe, robot, controller):
+    return Wire(probe, robot)
 
 
 @pytest.fixture

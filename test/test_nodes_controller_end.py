@@ -13,21 +13,18 @@ from controller_node import (  # noqa: E402
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
 from ros_process import NodeProcess  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
-from std_srvs.srv import Trigger  # noqa: E402
 
 
 @pytest.fixture(scope='module')
 def robot(probe):
-    with simulator():
-        yield Wire(probe)
+    with simulator() as plant:
+        yield Wire(probe, plant)
 
 
 @pytest.fixture
 def arm(probe, robot):
     """Return the arm at home, held by brakes, with no message received yet."""
-    assert probe.call(Trigger, 'robot_simulator/reset').success
-    probe.until(lambda: np.abs(robot.q - HOME).max() < 1e-6, 'the arm at home')
-    robot.catch_up()
+    robot.reset()
     robot.states[:-1], robot.commands[:] = [], []
     return robot
 

@@ -51,7 +51,7 @@ def test_an_arm_whose_controller_is_killed_at_speed_comes_to_rest_and_stays(scen
     assert all(np.isfinite(torque).all() for _, torque in scene.sent)
     np.testing.assert_allclose(scene.sent[-1][1], Dynamics(MODEL).gravity(rest), atol=0.5)
     assert logged(scene.guard, TAKEN) == 1
-    assert not scene.reset().success, 'no controller is there to take the arm'
+    assert not scene.reset_guard().success, 'no controller is there to take the arm'
 
 
 def test_a_controller_that_hung_does_not_fight_and_gets_the_arm_after_a_reset(scene):
@@ -72,7 +72,7 @@ def test_a_controller_that_hung_does_not_fight_and_gets_the_arm_after_a_reset(sc
         assert not any(beat.frame_id == 'active' for beat in scene.beats[1:]), 'it commanded'
         early = scene.probe.call(Trigger, f'{NODE}/reset_fault')
         assert not early.success and 'the guard' in early.message
-        answer = scene.reset()
+        answer = scene.reset_guard()
         assert answer.success, answer.message
         scene.until_guard_state('armed')
         scene.until_phase('active')
@@ -97,7 +97,7 @@ def test_a_new_controller_waits_for_the_reset_and_takes_over_without_a_step(scen
     with controller(**{'guard.use': 'expected'}) as following:
         following.wait_for_output('waiting: the guard commands the arm')
         # the guard may discover its heartbeat later
-        wait_until(lambda: scene.reset().success, 'the reset')
+        wait_until(lambda: scene.reset_guard().success, 'the reset')
         following.wait_for_output(ACTIVE)
         scene.until_guard_state('armed')
         scene.log(f'restarted: largest step {scene.steps.max():.2f} of the rate, '
@@ -118,7 +118,7 @@ def test_a_controller_that_ends_in_good_order_is_not_missed(scene, effort):
         assert len(scene.sent) == count
     assert not logged(scene.guard, TAKEN)
     assert logged(scene.guard, 'the controller has stopped commanding') == 1
-    assert not scene.reset().success
+    assert not scene.reset_guard().success
 
 
 def test_the_controller_reports_a_guard_that_ends_and_continues(scene):

@@ -35,8 +35,8 @@ KEPT, LATE = 1.0, 0.8
 
 @pytest.fixture(scope='module')
 def scene():
-    with Probe('native_probe') as probe, simulator():
-        yield Scene(probe)
+    with Probe('native_probe') as probe, simulator() as plant:
+        yield Scene(probe, plant)
 
 
 @pytest.fixture

@@ -72,8 +72,8 @@ class Load:
 
 @pytest.fixture(scope='module')
 def scene():
-    with Probe('load_probe') as probe, simulator(publish_rate=RATE):
-        yield Scene(probe)
+    with Probe('load_probe') as probe, simulator(publish_rate=RATE) as plant:
+        yield Scene(probe, plant)
 
 
 def memory(process):

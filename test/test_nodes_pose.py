@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 from controller_node import (  # noqa: E402
-    ACTIVE, ARM, CONTROLLER, HOME, logged, MODEL, NODE, PATIENT, SIMULATOR, Wire)
+    ACTIVE, ARM, CONTROLLER, HOME, logged, MODEL, NODE, PATIENT, RELEASED, SIMULATOR, Wire)
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from geometry_msgs.msg import (  # noqa: E402
     Point, Pose, PoseStamped, Quaternion, Vector3, Wrench, WrenchStamped)
@@ -39,6 +39,7 @@ def arm(probe):
             'cartesian.natural_frequency': 20.0, 'external_wrench.timeout': 1.0,
             **PATIENT}) as process:
         process.wait_for_output(ACTIVE)
+        robot.wait_for_output(RELEASED)
         wire = Wire(probe)
         wire.process = process
         yield wire

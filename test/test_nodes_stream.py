@@ -10,7 +10,8 @@ import pytest
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 from controller_node import (  # noqa: E402
-    ACTIVE, ARM, CONTROLLER, HOME, logged, MODEL, NODE, PATIENT, send, simulator, trajectory)
+    ACTIVE, ARM, CONTROLLER, HOME, logged, MODEL, NODE, PATIENT, RELEASED, send, simulator,
+    trajectory)
 from robodyn_ros.control import Settings  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
 from robodyn_ros.nodes.trajectories.stream_input import StreamInput  # noqa: E402
@@ -32,9 +33,10 @@ def probe():
 
 @pytest.fixture(scope='module')
 def process(probe):
-    with simulator(), NodeProcess(CONTROLLER, {
+    with simulator() as plant, NodeProcess(CONTROLLER, {
             'urdf_file': str(ARM), 'stream.timeout': 1.0, **PATIENT}) as made:
         made.wait_for_output(ACTIVE)
+        plant.wait_for_output(RELEASED)
         yield made
         assert 'Traceback' not in made.output
 

@@ -10,7 +10,7 @@ import pytest
 from robodyn_ros.control import load_own_law, make_gains, Mode, Term
 from robodyn_ros.control.examples import scalar_law
 from robodyn_ros.dynamics import Dynamics
-from robodyn_ros.dynamics.jit.flags import above, when
+from robodyn_ros.dynamics.jit.flags import when
 from robodyn_ros.dynamics.jit.trace import absolute
 from robodyn_ros.exceptions import ParameterError, StateError
 
@@ -31,13 +31,13 @@ def textbook(arm, x):
 
 def failing(arm, x):
     terms = textbook(arm, x)
-    fast = above(absolute(x.qd_ref[1]), FAST)
+    fast = absolute(x.qd_ref[1]) > FAST
     return {**terms, Term.EFFORT: [when(fast, float('nan'), 0.0) for _ in x.q]}
 
 
 def strong(arm, x):
     gravity = arm.motion(x.q, x.qd, x.qdd_ref)[Term.GRAVITY]
-    pushes = above(x.q_ref[0], 0.35)
+    pushes = x.q_ref[0] > 0.35
     return {'gravity': gravity, 'feedback': [
         when(pushes, 3.0 * most, 0.0) for most in MODEL.effort_limit.tolist()]}
 

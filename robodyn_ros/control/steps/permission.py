@@ -14,8 +14,7 @@ from dataclasses import replace
 import math
 
 from robodyn_ros.dynamics.jit.blocks import block, scalar
-from robodyn_ros.dynamics.jit.flags import (
-    above, all_of, at_least, both, either, equal, finite, flag, no, when)
+from robodyn_ros.dynamics.jit.flags import all_of, equal, finite, flag, no, when
 from robodyn_ros.dynamics.jit.trace import maximum
 from robodyn_ros.safety.guard_state_machine import GuardState, HELD_UP
 
@@ -61,27 +60,27 @@ def initial():
 
 def known(m):
     """Return whether a guard is known that did not shut down in good order."""
-    return both(flag(m.guard_state), no(equal(m.guard_state, _GONE)))
+    return flag(m.guard_state) & no(equal(m.guard_state, _GONE))
 
 
 def silent(m, p):
     """Return whether a known guard is silent."""
-    return both(known(m), above(m.last_turn - m.received, p.timeout))
+    return known(m) & (m.last_turn - m.received > p.timeout)
 
 
 def paused(m, now):
     """Return whether the process was held up within this turn: its permission is out of date."""
     passed = now - m.last_turn
-    return all_of([known(m), above(passed, HELD_UP), finite(passed)])
+    return all_of([known(m), passed > HELD_UP, finite(passed)])
 
 
 def receive(turn, m, p):
     """Return the memory after a message of the guard, and 0."""
     # a restarted guard has not received any heartbeat yet
-    confirmed = both(finite(m.request_stamp), at_least(turn.echo, m.request_stamp))
+    confirmed = finite(m.request_stamp) & (turn.echo >= m.request_stamp)
     return replace(m, guard_state=turn.guard_state, received=turn.now, silent=0.0,
-                   first_received=both(finite(m.first_stamp), at_least(turn.echo, m.first_stamp)),
-                   pending=both(m.pending, no(confirmed)),
+                   first_received=finite(m.first_stamp) & (turn.echo >= m.first_stamp),
+                   pending=m.pending & no(confirmed),
                    request_stamp=when(confirmed, NEVER, m.request_stamp)), 0.0
 
 
@@ -94,12 +93,12 @@ def begin(turn, m, p):
     m = when(was_paused, replace(
         m, last_turn=now, received=maximum(m.received, now), pending=1.0, pending_since=now,
         request_stamp=NEVER, first_stamp=NEVER, first_received=0.0), replace(m, last_turn=now))
-    expired = both(m.pending, either(no(known(m)), above(now - m.pending_since, p.timeout)))
-    m = replace(m, pending=both(m.pending, no(expired)),
+    expired = m.pending & (no(known(m)) | (now - m.pending_since > p.timeout))
+    m = replace(m, pending=m.pending & no(expired),
                 request_stamp=when(expired, NEVER, m.request_stamp))
     m = replace(m, silent=silent(m, p))
-    m = replace(m, guard_commands=both(equal(m.guard_state, _COMMANDING), no(m.silent)))
-    return m, no(either(m.pending, m.guard_commands))
+    m = replace(m, guard_commands=equal(m.guard_state, _COMMANDING) & no(m.silent))
+    return m, no(m.pending | m.guard_commands)
 
 
 def check(turn, m, p):
@@ -109,9 +108,8 @@ def check(turn, m, p):
 
 def heartbeat_sent(turn, m, p):
     """Return the memory after a heartbeat was sent, and the phase that it must carry."""
-    phase = when(either(m.pending, paused(m, turn.now)), ASKING,
-                 when(turn.commands, ACTIVE, STANDBY))
+    phase = when(m.pending | paused(m, turn.now), ASKING, when(turn.commands, ACTIVE, STANDBY))
     first_stamp = when(finite(m.first_stamp), m.first_stamp, turn.stamp)
-    requests = both(m.pending, no(finite(m.request_stamp)))
+    requests = m.pending & no(finite(m.request_stamp))
     return replace(m, first_stamp=first_stamp,
                    request_stamp=when(requests, turn.stamp, m.request_stamp)), phase

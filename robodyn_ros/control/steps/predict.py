@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from robodyn_ros.dynamics.algorithms import forward_dynamics, gravity
 from robodyn_ros.dynamics.jit.blocks import block, joints
-from robodyn_ros.dynamics.jit.flags import above, all_finite, all_of, below, both, no
+from robodyn_ros.dynamics.jit.flags import all_finite, all_of, no
 from robodyn_ros.dynamics.jit.flow import iterate
 from robodyn_ros.dynamics.jit.trace import floor, maximum, sqrt
 from robodyn_ros.dynamics.jit.vectors import difference, magnitudes
@@ -43,13 +43,13 @@ def plausible(m, dt, reference):
     where brakes may hold the arm. A joint that moves no mass in the model yields no finite
     numbers.
     """
-    near = [below(each, _FAR) for each in magnitudes(difference(m.q, reference))]
-    return both(usable(m, dt), all_of(near))
+    near = [each < _FAR for each in magnitudes(difference(m.q, reference))]
+    return usable(m, dt) & all_of(near)
 
 
 def usable(m, dt):
     """Return whether a prediction is finite, and the step not too long."""
-    return both(no(above(dt, _LONGEST)), all_finite(m.qd))
+    return no(dt > _LONGEST) & all_finite(m.qd)
 
 
 def move(tree, runtime, q, qd, torque, viscous, coulomb, armature, safe_gravity_scale, dt):

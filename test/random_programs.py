@@ -46,8 +46,8 @@ SIMPLE = {'add': lambda a, b, c: a + b, 'subtract': lambda a, b, c: a - b, 'time
           'minimum': lambda a, b, c: minimum(a, b), 'maximum': lambda a, b, c: maximum(a, b),
           'select': select, 'above': lambda a, b, c: a > b, 'flag': lambda a, b, c: flag(a),
           'at_least': lambda a, b, c: a >= b, 'equal': lambda a, b, c: equal(a, b),
-          'both': lambda a, b, c: a & b, 'either': lambda a, b, c: a | (b > c), 'no': lambda a, b,
-          c: no(a), 'finite': lambda a, b, c: finite(a)}
+          'both': lambda a, b, c: flag(a) & flag(b), 'either': lambda a, b, c: flag(a) | (b > c),
+          'no': lambda a, b, c: no(a), 'finite': lambda a, b, c: finite(a)}
 OFTEN = [*SIMPLE, *2 * ['add', 'subtract', 'times', 'divide']]
 FORKS = ('choose', 'choose', 'iterate', 'call', 'lookup', 'search', 'sines')
 

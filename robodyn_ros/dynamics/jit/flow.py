@@ -91,7 +91,7 @@ def choose(index: Scalar, cases: Sequence[Callable]):
     """
     if not isinstance(index, Symbol) or len(cases) == 1:
         result = cases[int(index) if len(cases) > 1 and 0.0 <= index < len(cases) else -1]()
-        plain = index.__class__ is float or isinstance(index, Symbol)
+        plain = index.__class__ in (float, bool) or isinstance(index, Symbol)
         return result if plain else unflatten(
             result, [of_kind(each, index) for each in flatten(result)])
     graph, regions, results = index.graph, [], []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -70,10 +70,16 @@ class Motions:
     requests : Requests
         Requests to its cycle.
 
+    Attributes
+    ----------
+    begun : callable
+        Called with the source of a trajectory that has begun; '' is a stream.
+
     """
 
     def __init__(self, arm: ControlledArm, status: Status, paths: Paths, requests: Requests):
         self._arm, self._status, self._paths, self._requests = arm, status, paths, requests
+        self.begun: Callable[[str], object] = lambda source: None
 
     def follow(self, now: float, joint_names: Sequence[str], points: Sequence[TrajectoryPoint],
                start_delay: float = 0.0, tolerances: Tolerances | None = None) -> float:
@@ -184,7 +190,7 @@ class Motions:
         return trajectory
 
     def begin(self, start_state: StartState, trajectory: Trajectory,
-              tolerances: Tolerances | None = None) -> bool:
+              tolerances: Tolerances | None = None, source: str = 'another trajectory') -> bool:
         """
         Follow a planned trajectory from its start state on, in place of the present motion.
 
@@ -194,6 +200,8 @@ class Motions:
             As planned.
         tolerances : Tolerances, optional
             In place of those of the settings.
+        source : str
+            What replaces a stream, for the log.
 
         Returns
         -------
@@ -229,6 +237,7 @@ class Motions:
                         joint)
         arm.messages.goal_time = float(arm.program.motion.upcoming.goal_time)
         self._requests.make(modes.TO_FOLLOW)
+        self.begun(source)
         return True
 
     def reach(self, position, quaternion) -> None:
@@ -255,6 +264,7 @@ class Motions:
         require_inside(self._status, 'a pose')
         self._arm.program.motion.pose.target[:] = target
         self._requests.make(modes.TO_REACH)
+        self.begun('a pose')
 
     def needed_torque(self, q, qd, qdd):
         """Return the torque of motions, (N, nv), without friction."""

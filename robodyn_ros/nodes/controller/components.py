@@ -121,7 +121,7 @@ class Components:
         shared = values.loop == SHARED
         writer = EffortWriter(model.joint_names, values.command.command_joints)
         self._clock = clock = ControllerClock(
-            node.get_clock(), controller.states.offset, values.lockstep, _simulated(node))
+            node.get_clock(), controller.status.states.offset, values.lockstep, _simulated(node))
         self._output = output = TorqueOutput(
             node, controller, writer, values.command.effort_command_topic,
             values.command.publish_joint_commands or values.lockstep, clock, shared)
@@ -176,7 +176,7 @@ class Components:
         self.other_commanders.update(self.cycle.active)
         conflict = self.other_commanders.conflict
         if conflict and self._guarded and not self.controller.fault:
-            self.controller.fail(f'{conflict}; guard.use is required')
+            self.controller.requests.fail(f'{conflict}; guard.use is required')
 
     def _measure(self) -> None:
         """Continue the measurement of the loop, from the activation on."""

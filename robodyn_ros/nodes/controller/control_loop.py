@@ -103,7 +103,7 @@ class ControlLoop:
                 self._reason = self._native.start(self.statistics)
             except Exception:
                 self.deactivate()
-                controller.deactivate()
+                controller.activation.deactivate()
                 raise
         self._log.info('loop: ' + (self._native.name if self._native and not self._reason
                                    else f'python, because {self._reason}'))
@@ -224,9 +224,9 @@ class ControlLoop:
         if not self.active:
             return False
         if self._guard.problem and not self._controller.fault:
-            self._controller.fail(self._guard.problem)
+            self._controller.requests.fail(self._guard.problem)
         if self._guard.commands:
-            self._controller.lose()
+            self._controller.cycle.lose()
             self.coasting, self._commands = True, False
         elif permitted:
             self._guard.resume_from_guard(self._controller)
@@ -235,7 +235,7 @@ class ControlLoop:
     def _send_result(self, torque: np.ndarray, sample: JointStateSample | None, now: float
                      ) -> None:
         """Send the torque of a state, or of its absence."""
-        states = self._controller.states
+        states = self._controller.status.states
         if sample is not None and states.kind == FROM_STATE:
             if states.pause:
                 self._log.warning(HELD_UP.format(float(states.pause)))

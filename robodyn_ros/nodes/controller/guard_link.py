@@ -136,7 +136,7 @@ class GuardLink:
         """Start a controller from the last torque of a guard that commanded until now."""
         torque = self._take_last_torque()
         if torque is not None:
-            controller.start_from(torque)
+            controller.requests.start_from(torque)
 
     def _take_last_torque(self) -> np.ndarray | None:
         """Return the last torque of a guard that no longer commands, once; None without one."""

@@ -105,7 +105,7 @@ class NativeControl:
 
     def _register(self, layout) -> str:
         return self._loop.register(layout, self._controller.model.joint_names,
-                                   self._controller.needs_velocity)
+                                   self._controller.status.needs_velocity)
 
     def stop(self) -> None:
         """Stop the loop, if it runs."""
@@ -125,7 +125,7 @@ class NativeControl:
         loop.exchange.reset_watchdog()
         loop.block['guard_subscribed'] = guard.heartbeat.subscribed
         answered = self._read_all()
-        controller.check_time()
+        controller.cycle.check_time()
         errors = loop.block['errors']
         if errors != self._errors:
             self._errors = errors
@@ -138,7 +138,7 @@ class NativeControl:
         if foreign := loop.foreign:
             self._states.foreign = foreign
         if guard.problem and not controller.fault:
-            controller.fail(guard.problem)
+            controller.requests.fail(guard.problem)
         if loop.block['lost']:
             self._defer_to_guard()
         others, self._others = self._others, loop.block['others']
@@ -179,7 +179,7 @@ class NativeControl:
     def _defer_to_guard(self) -> None:
         """Stop commanding while the guard commands; then resume from its last torque."""
         if not self._lost:
-            self._controller.lose()
+            self._controller.cycle.lose()
             self._loop.exchange.submit()
             self._lost = True
         self._rows.coasting = True
@@ -205,7 +205,7 @@ class NativeControl:
 
     def _set_cause(self, problem: str) -> None:
         """Set why no state is used, for the text about the silence."""
-        cause = self._controller.cause(problem)
+        cause = self._controller.requests.cause(problem)
         self._loop.block.set_number('cause', cause)
         self._controller.host.state.cause[()] = cause
 

@@ -283,7 +283,7 @@ def test_no_joint_is_given_inertia_or_friction_that_it_cannot_have_while_control
     with pytest.raises(ParameterError, match="armature of joint 'joint5' .* by its measured"):
         change_settings(control, armature=likely.tolist())
     change_settings(control, armature=(0.5 * np.diag(DYNAMICS.mass_matrix(Q))).tolist())
-    control.deactivate()
+    control.activation.deactivate()
     change_settings(control, armature=[1000.0] * 7)
 
 

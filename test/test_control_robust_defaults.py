@@ -241,7 +241,7 @@ def test_compensation_begins_anew_after_floating():
     loop.plant.external[:] = 0.05 * LIMIT
     loop.run(2.0)
     assert np.abs(loop.control.terms[Term.INTEGRAL][:2] / LIMIT[:2]).min() > 0.04
-    loop.control.compensate_gravity()
+    loop.control.requests.compensate_gravity()
     loop.plant.external[:] = 0.0
     loop.run(0.1)
     assert not loop.control.terms[Term.INTEGRAL].any()

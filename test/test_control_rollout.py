@@ -113,8 +113,8 @@ class StepByStep:
         self.steps += steps
 
     def follow(self):
-        start_state = self.control.start_state()
-        assert self.control.begin(start_state, plan(start_state.reference))
+        start_state = self.control.motions.start_state()
+        assert self.control.motions.begin(start_state, plan(start_state.reference))
 
 
 @pytest.fixture(scope='module')

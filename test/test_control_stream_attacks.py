@@ -77,7 +77,7 @@ class Attack:
                     BENT + rng.uniform(-0.2, 0.2, NV), zero, zero, (), rng.uniform(0.5, 2.0))])
                 control.stream.replaced_by('a goal')
             elif kind == 'pose':
-                control.reach(control.pose(BENT)[:3, 3], (0.0, 0.0, 0.0, 1.0))
+                control.motions.reach(control.pose(BENT)[:3, 3], (0.0, 0.0, 0.0, 1.0))
             elif kind in ('pause', 'resume'):
                 getattr(control.path_speed, kind)()
             elif kind in ('scale', 'standstill'):

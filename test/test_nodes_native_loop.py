@@ -151,11 +151,11 @@ def test_the_newest_cycle_is_there_on_demand(bench):
     """Requests to Python between two of its polls; before the first cycle: nothing."""
     host, loop = bench.control.host, bench.loop
     wait_until(bench.feed, 'a torque')
-    before = float(bench.control.states.called)
+    before = float(bench.control.status.states.called)
     bench.wait_for_iterations(3)
-    assert float(bench.control.states.called) == before, 'it was copied unasked'
+    assert float(bench.control.status.states.called) == before, 'it was copied unasked'
     host.refresh()
-    after = float(bench.control.states.called)
+    after = float(bench.control.status.states.called)
     assert after > before
     loop.stop()
     memory = host.bound.memory.copy()

@@ -28,6 +28,7 @@ pytest_plugins = 'required', 'ros_install'
 # Before NumPy is loaded: beside other processes, threads of BLAS wait for each other, busily.
 os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
 LOW_PRIORITY = 5
+SCHEDULING = os.sched_getscheduler(0) if hasattr(os, 'sched_getscheduler') else None
 # files of few tests that take long
 LONG = ('test_flake8.py', 'test_pep257.py', 'test_hostile_urdf.py', 'test_identification.py',
         'test_export.py', 'test_control_cycle.py', 'test_reliability_compiled.py',
@@ -73,6 +74,13 @@ def pytest_collection_modifyitems(config, items):
     if config.option.nodes:
         items[:] = [item for item in items
                     if starts_nodes(item.path) == (config.option.nodes == 'only')]
+
+
+def pytest_runtest_teardown(item):
+    """Fail a test after which all others, and the nodes they start, had another priority."""
+    if SCHEDULING is not None and os.sched_getscheduler(0) != SCHEDULING:
+        os.sched_setscheduler(0, SCHEDULING, os.sched_param(0))
+        pytest.fail('it has changed the priority of the process')
 
 
 def pytest_collection_finish():

@@ -44,6 +44,8 @@ class Visit:
     The generator yields conditions; the node works until each of them holds.
     """
 
+    owns_process = False
+
     def __init__(self, visit):
         self.client = rclpy.create_node('client')
         self._executor = SingleThreadedExecutor()

@@ -49,16 +49,19 @@ class StopRequest:
         Whether to stop.
     reason : str
         Name of the signal, empty before.
+    owns_process : bool
+        Whether it has the signals of the process, which then is that of one node alone.
 
     """
 
     def __init__(self) -> None:
-        self.requested = False
+        self.requested = self.owns_process = False
         self.reason = ''
         self._deferred = False
 
     def install(self) -> None:
         """Install the signal handlers; to be called in the main thread."""
+        self.owns_process = True
         # SIGHUP: after a closed terminal or a lost ssh session the arm is brought to rest, too
         for name in ('SIGINT', 'SIGTERM', 'SIGHUP'):
             if hasattr(signal, name):

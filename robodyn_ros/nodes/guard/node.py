@@ -91,7 +91,7 @@ class GuardNode(Node):
         """Guard until a signal is received."""
         executor = SingleThreadedExecutor(context=self.context)
         executor.add_node(self)
-        configure_realtime(self, self._table.values.realtime, alone=True)
+        configure_realtime(self, self._table.values.realtime, alone=stop.owns_process)
         serve = 0.0
         try:
             while not stop.requested and self.context.ok():

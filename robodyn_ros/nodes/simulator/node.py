@@ -130,7 +130,7 @@ class SimulatorNode(Node):
             f'{model.name}: {model.nv} joints ({", ".join(self.commands.command_joints)}), held '
             'by brakes until the first command')
         self.get_logger().info(f'loop: {self.loop}'.replace(': python: ', ': python, because '))
-        configure_realtime(self, self._table.values.realtime, alone=True)
+        configure_realtime(self, self._table.values.realtime, alone=stop.owns_process)
         self._publish_first()
         self._report.start()
         serve = time.monotonic()

@@ -72,7 +72,8 @@ class Loop:
         if qd is not None:
             self.plant.qd[:] = qd
         self.log = []
-        self.control.changes.changes.change(replace(self.settings, mode=self.control.settings.mode))
+        self.control.changes.change(
+            replace(self.settings, mode=self.control.settings.mode))
         self.control.activate(self.now, self.plant.q, self.plant.qd)
         self.torque = self.control.gravity_torque()
 

@@ -155,7 +155,8 @@ def trajectory(choose):
 def outputs(control):
     """Return reference and outputs of the controller."""
     reference = control.motions.start_state().reference
-    return (*(part.copy() for part in reference.arrays), (control.mode, control.status.interruptions))
+    return (*(part.copy() for part in reference.arrays),
+            (control.mode, control.status.interruptions))
 
 
 def check_path(model, path, start):

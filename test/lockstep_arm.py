@@ -56,13 +56,14 @@ class LockstepArm:
         self.watch(1.0)
 
     def change(self, values):
-        self.control.changes.changes.change(with_values(self.control.settings, values))
+        self.control.changes.change(with_values(self.control.settings, values))
 
     def execute(self, points):
         times, *rows = points
         duration = self.control.follow(self.now, self.control.model.joint_names, [
             TrajectoryPoint(*row, (), t) for t, *row in zip(times, *rows)])
-        return self._record(duration + _STILL, 'tolerance' if self.control.status.unmet_goal else '')
+        unmet = self.control.status.unmet_goal
+        return self._record(duration + _STILL, 'tolerance' if unmet else '')
 
     def watch(self, seconds, floats=False):
         if floats:

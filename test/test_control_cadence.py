@@ -77,7 +77,8 @@ def test_late_states_and_seldom_torques_are_reported_each_by_name():
                                (0.015, 0.0, 'a torque every 15 ms')):
         share.usual[()] = share.gap[()] = share.least[()] = usual
         share.lag[()] = late
-        assert loop.control.status.unstable_gains.endswith(f'kd = 200 1/s is unstable with {words}')
+        assert loop.control.status.unstable_gains.endswith(
+            f'kd = 200 1/s is unstable with {words}')
 
 
 @pytest.mark.parametrize('delay', [0.02, 0.03, 0.045])

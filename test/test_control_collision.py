@@ -257,7 +257,8 @@ def test_known_wrenches_are_no_collision():
         for _ in range(200):
             if known:
                 R = loop.dynamics.forward_kinematics(loop.plant.q, TIP)[:3, :3]
-                loop.control.inputs.apply_wrench(loop.now, TIP, [*(R.T @ wrench[:3]), 0.0, 0.0, 0.0])
+                loop.control.inputs.apply_wrench(
+                    loop.now, TIP, [*(R.T @ wrench[:3]), 0.0, 0.0, 0.0])
             loop.cycle()
         assert bool(loop.control.fault) is not known
 

@@ -19,7 +19,8 @@ def point(goal, seconds):
 def begin(loop, goal, seconds, lead, tolerances=None):
     control = loop.control
     start_state = control.motions.start_state(lead)
-    trajectory = control.motions.plan(start_state, control.model.joint_names, [point(goal, seconds)])
+    trajectory = control.motions.plan(
+        start_state, control.model.joint_names, [point(goal, seconds)])
     return control.motions.begin(start_state, trajectory, tolerances)
 
 
@@ -64,7 +65,8 @@ def test_a_motion_that_waits_has_not_the_code_of_the_one_before(loop):
 def test_a_departure_that_has_passed_is_missed(loop):
     control = loop.control
     start_state = control.motions.start_state(0.05)
-    trajectory = control.motions.plan(start_state, control.model.joint_names, [point(ELSEWHERE, 1.0)])
+    trajectory = control.motions.plan(
+        start_state, control.model.joint_names, [point(ELSEWHERE, 1.0)])
     loop.run(0.1)
     assert not control.motions.begin(start_state, trajectory)
     assert control.mode is Mode.HOLD and not control.status.following
@@ -95,8 +97,9 @@ def test_the_future_position_of_a_floating_arm_is_unknown():
 def test_what_is_about_to_begin_is_forgotten(loop, request_):
     assert begin(loop, ELSEWHERE, 1.0, 0.2)
     count = loop.control.status.interruptions
-    {'stop': lambda: loop.control.requests.stop('enough'), 'hold': loop.control.requests.hold,
-     'float': loop.control.requests.compensate_gravity, 'fail': lambda: loop.control.requests.fail('broken'),
+    requests = loop.control.requests
+    {'stop': lambda: requests.stop('enough'), 'hold': requests.hold,
+     'float': requests.compensate_gravity, 'fail': lambda: requests.fail('broken'),
      'deactivate': loop.control.activation.deactivate, 'silence': loop.silence}[request_]()
     assert not loop.control.status.following and loop.control.status.interruptions > count
     loop.run(0.5)
@@ -115,7 +118,8 @@ def test_points_count_from_their_own_time(loop):
     control = loop.control
     start_state = control.motions.start_state(0.2)
     points = [point(BENT, 0.1), point(ELSEWHERE, 1.0)]
-    trajectory = control.motions.plan(start_state, control.model.joint_names, points, zero=loop.now)
+    trajectory = control.motions.plan(
+        start_state, control.model.joint_names, points, zero=loop.now)
     # from the last cycle, a period ago
     assert trajectory.duration == pytest.approx(1.0 - 0.2 + loop.period)
     assert len(trajectory.times) == 2, 'the start, and what is still ahead'
@@ -151,7 +155,8 @@ def test_a_goal_brings_its_own_tolerances(tolerances, goal, plant, code):
 
 def test_broken_off_it_has_no_code(loop):
     loop.moving()
-    assert loop.control.status.code is None and loop.control.status.trajectory[1] == pytest.approx(1.0, abs=0.01)
+    assert loop.control.status.code is None and loop.control.status.trajectory[1] == pytest.approx(
+        1.0, abs=0.01)
     loop.control.requests.stop('the goal is cancelled')
     loop.settle()
     assert loop.control.status.code is None and loop.control.message == 'the goal is cancelled'

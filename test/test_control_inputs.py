@@ -260,7 +260,8 @@ def test_a_wrench_that_the_motors_cannot_bear_is_refused():
 def test_a_payload_that_is_being_blended_in_counts_after_leaving():
     loop = loop_with()
     loop.run(0.05)
-    loop.control.load_changes.set_payload(Payload('tool0', 2.0, [0.0, 0.0, 0.05], np.zeros((3, 3))))
+    loop.control.load_changes.set_payload(
+        Payload('tool0', 2.0, [0.0, 0.0, 0.05], np.zeros((3, 3))))
     loop.run(0.01)
     loop.control.activation.deactivate()
     heavy = Dynamics(MODEL.with_payload('tool0', 2.0, (0.0, 0.0, 0.05)))

@@ -115,12 +115,12 @@ def test_silence_ends_in_rest_and_messages_are_welcome_again(loop):
 
 
 @pytest.mark.parametrize('take', [
-    lambda control: control.requests.hold(), lambda control: control.requests.stop('stop'),
-    lambda control: control.requests.compensate_gravity(), lambda control: control.requests.fail('x')],
+    lambda requests: requests.hold(), lambda requests: requests.stop('stop'),
+    lambda requests: requests.compensate_gravity(), lambda requests: requests.fail('x')],
     ids=['hold', 'stop', 'float', 'fault'])
 def test_what_takes_the_arm_away_keeps_it_until_the_mode_is_chosen_again(loop, take):
     send(loop, 0.3)
-    take(loop.control)
+    take(loop.control.requests)
     assert loop.control.fault or loop.control.message.endswith(
         'linear feedback is disabled until mode is set to linear_feedback again')
     loop.run(0.5)

@@ -66,8 +66,9 @@ def test_velocity_that_is_not_reported_is_estimated(entry, unreported):
     arm, text = lying('robodyn7', entry)
     names = [f'joint{j + 1}' for j in unreported]
     assert text == GOAL and arm.swing() < 2e-3 and arm.speed < 0.7
-    assert arm.control.status.unreported_velocities == arm.control.status.estimated_velocities == names
-    assert arm.control.status.velocity_outliers == 0
+    status = arm.control.status
+    assert status.unreported_velocities == status.estimated_velocities == names
+    assert status.velocity_outliers == 0
     # kd is 40/s, its velocity 10 ms late: 2 (delay) + period instead of the period
     assert arm.control.status.feedback_part == pytest.approx(0.8 / (40.0 * 0.022), rel=0.05)
 
@@ -171,8 +172,8 @@ def test_a_lie_that_begins_at_rest_makes_no_arm_sway_for_ever(rate, factor, join
     arm.run(5.0)
     assert arm.swing() < 0.02 and arm.control.status.estimated_velocities == (
         ['joint7'] if joint else list(arm.model.joint_names))
-    assert set(arm.control.status.unreported_velocities) <= ({*arm.model.joint_names} if factor > -0.25
-                                                      else set())
+    assert set(arm.control.status.unreported_velocities) <= (
+        {*arm.model.joint_names} if factor > -0.25 else set())
     for ratio in arm.control.status.contradicted_velocities.values():
         assert ratio == pytest.approx(factor, abs=0.3)
     # in the next motion it is found out for certain
@@ -352,7 +353,8 @@ def test_the_speed_of_an_arm_that_is_not_under_control_is_no_fault():
 def test_outliers_are_replaced_and_counted():
     nominal, _ = lying('robodyn7', '0 reorder 0')
     arm, text = lying('robodyn7', '0.7 velocity_outliers joint4 inf -40')
-    assert text == GOAL and arm.control.status.velocity_outliers == pytest.approx(2.95 * 500 / 50, abs=2)
+    assert text == GOAL and arm.control.status.velocity_outliers == pytest.approx(
+        2.95 * 500 / 50, abs=2)
     assert arm.torque_step < nominal.torque_step + 0.05
     assert np.abs(arm.column(1) - nominal.column(1)).max() < 1e-3
 
@@ -380,8 +382,9 @@ def test_nominal_sensors_are_not_blamed(name, rate):
     assert arm.go(1.2, 0.95) == ''
     arm.run(1.8)
     assert arm.control.message == GOAL and not arm.control.fault
-    assert not arm.control.status.unreported_velocities and not arm.control.status.velocity_outliers
-    assert not arm.control.status.estimated_velocities
+    status = arm.control.status
+    assert not status.unreported_velocities and not status.velocity_outliers
+    assert not status.estimated_velocities
     assert np.abs(arm.plant.q - arm.control.reference.q).max() < 0.01
 
 
@@ -403,8 +406,9 @@ def test_nominal_sensors_are_not_blamed_for_disturbances_of_the_arm(name, event)
     arm.run(0.6)
     arm.plant.push(link, None)
     arm.run(1.2)
+    status = arm.control.status
     assert not arm.control.fault
-    assert not arm.control.status.unreported_velocities and not arm.control.status.estimated_velocities
+    assert not status.unreported_velocities and not status.estimated_velocities
 
 
 # --- settings -----------------------------------------------------------------------------------

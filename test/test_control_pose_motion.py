@@ -239,7 +239,8 @@ def test_laws_and_gains_change_without_a_step_while_a_pose_is_reached(loop, dyn)
 
     changes = [lambda: control.changes.enter('cartesian_impedance'), lambda: gains(8.0, 'target'),
                lambda: control.changes.enter('operational_space'), lambda: gains(25.0, 'base'),
-               lambda: control.changes.enter('cartesian_impedance'), control.requests.compensate_gravity,
+               lambda: control.changes.enter('cartesian_impedance'),
+               control.requests.compensate_gravity,
                lambda: command_pose(loop, pose_of(dyn, BENT)),
                lambda: control.changes.enter('joint_impedance')]
     loop.start(BENT)
@@ -256,8 +257,9 @@ def test_laws_and_gains_change_without_a_step_while_a_pose_is_reached(loop, dyn)
 
 def test_it_ends_with_whatever_ends_a_motion(loop, dyn):
     control, target = loop.control, pose_of(dyn, near(2))
-    for end, words in ((control.requests.hold, 'hold was requested'), (lambda: control.requests.stop('x'), 'x'),
-                       (lambda: control.requests.fail('broken'), 'broken'),
+    requests = control.requests
+    for end, words in ((requests.hold, 'hold was requested'), (lambda: requests.stop('x'), 'x'),
+                       (lambda: requests.fail('broken'), 'broken'),
                        (lambda: loop.coast(0.02), 'the joint states are silent')):
         loop.start(BENT)
         loop.run(0.2)

@@ -90,8 +90,9 @@ def test_an_arm_farther_out_is_held_and_guided_inside(law, side):
     assert loop.control.mode is Mode.HOLD
     assert np.abs(loop.plant.q - q).max() < 3e-3
     name = 'upper limit 2.2' if side > 0.0 else 'lower limit -2.2'
-    assert name in loop.control.status.recovery and "'joint4'" in loop.control.status.recovery
-    assert 'mrad' in loop.control.status.recovery and 'only inward motion' in loop.control.status.recovery
+    recovery = loop.control.status.recovery
+    assert name in recovery and "'joint4'" in recovery
+    assert 'mrad' in recovery and 'only inward motion' in recovery
     inside = beyond(-0.05, side)
     loop.control.follow(loop.now, NAMES, going(q, inside[JOINT], seconds=3.0))
     loop.run(3.5)

@@ -13,7 +13,7 @@ def plan(loop, goal, lead=LEAD):
     control, zero = loop.control, np.zeros(7)
     start = control.motions.start_state(lead)
     return start, control.motions.plan(start, loop.plant.model.joint_names,
-                               [TrajectoryPoint(goal, zero, zero, (), 1.0)])
+                                       [TrajectoryPoint(goal, zero, zero, (), 1.0)])
 
 
 def reference_steps(loop, since):

@@ -41,6 +41,8 @@ def changes(loop):
             loop.pose = loop.plant.q.copy()
         control.inputs.take_linear_feedback(loop.now, command(SENDER, loop.pose, GAIN))
 
+    load = control.load_changes.set_payload
+
     def gains(**design):
         change_settings(control, friction_scale=0.0, **design)
 
@@ -53,8 +55,8 @@ def changes(loop):
         'hold': control.requests.hold, 'float': control.requests.compensate_gravity,
         'stop': lambda: control.requests.stop('stop'),
         'reset_fault': lambda: (control.requests.fail('x'), control.reset_fault()),
-        'payload': lambda: control.load_changes.set_payload(Payload('link6', 0.7, (0.0, 0.0, 0.1), NOTHING)),
-        'no payload': lambda: control.load_changes.set_payload(Payload('link6', 0.0, (0, 0, 0), NOTHING)),
+        'payload': lambda: load(Payload('link6', 0.7, (0.0, 0.0, 0.1), NOTHING)),
+        'no payload': lambda: load(Payload('link6', 0.0, (0, 0, 0), NOTHING)),
         'gravity': lambda: control.load_changes.set_gravity((1.5, 0.0, -9.6)),
         'stiff': lambda: gains(natural_frequency=30.0),
         'soft': lambda: gains(natural_frequency=10.0, armature=0.005),

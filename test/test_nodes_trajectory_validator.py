@@ -131,7 +131,8 @@ def test_a_floating_arm_is_held_before_a_long_one_begins():
 
 
 @pytest.mark.parametrize('end, words', [
-    (lambda control: control.requests.hold(), 'hold was requested, while 2000 points were checked'),
+    (lambda control: control.requests.hold(),
+     'hold was requested, while 2000 points were checked'),
     (lambda control: control.requests.fail('broken'), 'broken'),
     (lambda control: control.activation.deactivate(), 'not active|while 2000')])
 def test_what_is_being_checked_when_the_arm_is_stopped_never_begins(desk, end, words):

@@ -139,7 +139,7 @@ class ArmController:
         self.observation = ContactObserver(dynamics, host, messages,
                                            settings.observer.link or model.tip)
         self.changes = SettingChanges(arm, status, self.requests, inputs,
-                                       self.adaptation, self.observation, own_law is not None)
+                                      self.adaptation, self.observation, own_law is not None)
         reference = self._m.motion.reference
         self.reference = Reference(reference.q, reference.qd, reference.qdd, reference.effort)
         self.terms = self._m.terms.reshape(len(Term), model.nv)

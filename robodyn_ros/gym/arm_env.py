@@ -195,7 +195,7 @@ class ArmEnv(gymnasium.Env):
             return
         start = control.motions.start_state()
         control.motions.begin(start, towards(start.reference, values, self._period, self._velocity,
-                                     self._acceleration), self._tolerances)
+                                             self._acceleration), self._tolerances)
 
     def _cycle(self) -> None:
         torque, _ = self.control.update(self._now, self.plant.q, self.plant.qd, self.plant.applied)

@@ -165,11 +165,12 @@ class ControllerHost:
 
     def status(self):
         """Return mode, fault, counters and so on, which must be equal after every step."""
-        c = self.controller
-        return {'mode': c.mode.value, 'law': c.status.law_at_work, 'fault': _timeless(c.fault),
-                'message': _timeless(c.message), 'code': None if c.status.code is None else int(c.status.code),
-                'aborted': c.status.aborted, 'goal_unmet': bool(c.status.unmet_goal),
-                'following': c.status.following, 'interruptions': c.status.interruptions,
+        c, status = self.controller, self.controller.status
+        code = None if status.code is None else int(status.code)
+        return {'mode': c.mode.value, 'law': status.law_at_work, 'fault': _timeless(c.fault),
+                'message': _timeless(c.message), 'code': code,
+                'aborted': status.aborted, 'goal_unmet': bool(status.unmet_goal),
+                'following': status.following, 'interruptions': status.interruptions,
                 'collision': c.observation.collision,
                 'collisions': c.observation.collisions,
                 'learning': c.adaptation.learning,
@@ -188,9 +189,9 @@ class ControllerHost:
         return {'reference': np.array(c.reference.arrays), 'terms': c.terms[:Term.TOTAL],
                 'external': c.observation.torque, 'unknown': c.observation.unknown,
                 'weight': c.gravity_torque(), 'wrench': c.observation.wrench(),
-                'feedback_part': np.array([c.status.feedback_part]),
+                'feedback_part': np.array([status.feedback_part]),
                 'learned': c.adaptation.pseudo_inertia,
-                'pose_error': np.zeros(6) if c.status.task is None else c.status.task.pose_error}
+                'pose_error': np.zeros(6) if status.task is None else status.task.pose_error}
 
 
 def _timeless(text):

@@ -19,7 +19,7 @@ def plan(host, now, points, lead, names=None):
     """Plan a trajectory that begins in `lead` seconds, see `begin`."""
     start_state = host.controller.motions.start_state(lead)
     host.planned = start_state, host.controller.motions.plan(start_state, names or host.names,
-                                                     _points(points))
+                                                             _points(points))
 
 
 def begin(host, now):
@@ -49,7 +49,8 @@ def bounds(host, now, **settings):
 
 def payload(host, now, link, mass, com=(0.0, 0.0, 0.0), inertia=0.0):
     """Set a payload with equal moments of inertia about all axes (kg m^2)."""
-    host.controller.load_changes.set_payload(Payload(link, mass, np.array(com), inertia * np.eye(3)))
+    host.controller.load_changes.set_payload(
+        Payload(link, mass, np.array(com), inertia * np.eye(3)))
 
 
 def keep_learned(host, now):
@@ -66,7 +67,7 @@ def linear(host, now, feedforward, position, velocity, gain):
 def check_effort(host, now, q, qd, effort, driver_compensates_gravity=False):
     """Compare the effort of the resting arm with its gravity torque."""
     return host.controller.activation.check_effort(*map(np.array, (q, qd, effort)),
-                                        driver_compensates_gravity)
+                                                   driver_compensates_gravity)
 
 
 def check_state(host, now, q, qd):
@@ -88,7 +89,8 @@ REQUESTS = {
     'deactivate': lambda host, now: host.controller.activation.deactivate(),
     'start_from': lambda host, now, torque: host.controller.requests.start_from(np.array(torque)),
     'gravity': lambda host, now, gravity: host.controller.load_changes.set_gravity(gravity),
-    'wrench': lambda host, now, link, wrench: host.controller.inputs.apply_wrench(now, link, wrench),
+    'wrench': lambda host, now, link, wrench: host.controller.inputs.apply_wrench(
+        now, link, wrench),
     'press': lambda host, now, link, wrench: host.controller.inputs.press(now, link, wrench),
     'reflect': lambda host, now, torque: host.controller.inputs.reflect(now, torque),
 }

@@ -124,7 +124,7 @@ class Activation:
                              'KUKA FRI, UR, YAM), or false if the torques of this node are all '
                              'that moves the joints')
         return controller.activation.check_effort(states.q, states.qd, states.effort,
-                                       bool(self._driver_compensates_gravity))
+                                                  bool(self._driver_compensates_gravity))
 
     def log_reason(self, reason: str) -> None:
         """Log why activation waits: at once if the reason is new, then periodically."""

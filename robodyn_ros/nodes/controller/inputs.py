@@ -151,12 +151,12 @@ class Inputs:
     def _wrench(self, message: WrenchStamped) -> None:
         wrench, link = message.wrench, link_of(message, 'it acts on')
         self._controller.inputs.apply_wrench(self._law_time(), link,
-                                      [*vector(wrench.force), *vector(wrench.torque)])
+                                             [*vector(wrench.force), *vector(wrench.torque)])
 
     def _press(self, message: WrenchStamped) -> None:
         wrench, link = message.wrench, link_of(message, 'is to press')
         self._controller.inputs.press(self._law_time(), link,
-                               [*vector(wrench.force), *vector(wrench.torque)])
+                                      [*vector(wrench.force), *vector(wrench.torque)])
 
     def _reflect(self, data: bytes) -> None:
         self._controller.inputs.reflect(self._law_time(), efforts_by_name(

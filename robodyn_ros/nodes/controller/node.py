@@ -208,7 +208,8 @@ class ControllerNode(LifecycleNode):
 
         speed = controller.path_speed
         requests = {'pause': speed.pause, 'resume': speed.resume,
-                    'hold': controller.requests.hold, 'float': controller.requests.compensate_gravity,
+                    'hold': controller.requests.hold,
+                    'float': controller.requests.compensate_gravity,
                     'stop': lambda: controller.requests.stop('a stop was requested'),
                     'reset_fault': reset_fault}
         self._requests = [

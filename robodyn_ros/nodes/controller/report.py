@@ -168,7 +168,8 @@ class ControllerReport:
         self._loop = loop
         if again:  # it was logged
             return
-        (log.info if loop.answers else log.warning)(f'loop measured: {controller.status.loop_summary}')
+        (log.info if loop.answers else log.warning)(
+            f'loop measured: {controller.status.loop_summary}')
         for text in controller.status.measured_loops.values():
             log.info(text)
 
@@ -240,17 +241,18 @@ class ControllerReport:
 
     def _figures(self, states: StaleVerdict) -> dict[str, str]:
         controller, model = self._controller, self._controller.model
+        status = controller.status
         return {
-            'mode': controller.mode.value, 'law': controller.status.law_at_work,
-            'fault': controller.fault, 'recovery': controller.status.recovery,
+            'mode': controller.mode.value, 'law': status.law_at_work,
+            'fault': controller.fault, 'recovery': status.recovery,
             'guard': self._guard.summary, 'loop': self._cycle.loop,
-            _LOOP: _MEASURES if controller.loop.running else controller.status.loop_summary,
-            _NUMBERS: json.dumps(controller.status.loop_numbers),
-            _CHANGED: '; '.join(controller.status.measured_loops.values()),
+            _LOOP: _MEASURES if controller.loop.running else status.loop_summary,
+            _NUMBERS: json.dumps(status.loop_numbers),
+            _CHANGED: '; '.join(status.measured_loops.values()),
             'last motion': controller.message,
-            'motion aborted': str(controller.status.aborted),
-            'last result': '' if controller.status.code is None else controller.status.code.name,
-            'unmet goal tolerance': controller.status.unmet_goal,
+            'motion aborted': str(status.aborted),
+            'last result': '' if status.code is None else status.code.name,
+            'unmet goal tolerance': status.unmet_goal,
             'speed along the path': controller.path_speed.text,
             'stream': controller.stream.summary,
             'targets refused': str(self._trajectories.streams.refused),
@@ -260,16 +262,15 @@ class ControllerReport:
             'state age (ms)': f'{1e3 * states.age:.1f}',
             'states refused': str(self._states.refused + self._cycle.refused),
             **self._cycle.summary(),
-            'feedback (%)': format(
-                100.0 * controller.status.feedback_part * controller.status.bandwidth_factor, '.0f'),
+            'feedback (%)': f'{100.0 * status.feedback_part * status.bandwidth_factor:.0f}',
             'feedback lowered for oscillation': _percentages(
-                {name: 1.0 - part for name, (part, _) in controller.status.oscillations.items()}),
-            'feedback reduced at most': _percentages(controller.status.gain_reduction),
+                {name: 1.0 - part for name, (part, _) in status.oscillations.items()}),
+            'feedback reduced at most': _percentages(status.gain_reduction),
             'feedback inertia': ', '.join(f"'{name}' {value:.2g}" for name, value in
-                                          controller.status.feedback_inertia.items()),
-            'velocities estimated': ', '.join(controller.status.estimated_velocities),
-            'velocity outliers': str(controller.status.velocity_outliers),
-            'saturated joints': ', '.join(controller.status.saturated_joints()),
+                                          status.feedback_inertia.items()),
+            'velocities estimated': ', '.join(status.estimated_velocities),
+            'velocity outliers': str(status.velocity_outliers),
+            'saturated joints': ', '.join(status.saturated_joints()),
             'robot': model.name, 'joints': ', '.join(model.joint_names),
             'moving mass (kg)': f'{model.mass.sum():.3f}', **self._inputs.summary(),
             **self._other_commanders.summary(),
@@ -283,7 +284,7 @@ def _percentages(parts: dict[str, float]) -> str:
 
 def task_summary(controller: ArmController) -> dict[str, str]:
     """Return the diagnostics of a Cartesian law; empty while another law is at work."""
-    task = controller.status.task
+    task = status.task
     if task is None:
         return {}
     linear, angular = (float(np.linalg.norm(part)) for part in np.split(task.pose_error, 2))

@@ -50,7 +50,7 @@ class Shutdown:
         result = f'the last torque is {"zero" if releases else "the gravity torque"}'
         try:
             controller.requests.shut_down('the controller is deactivated',
-                                 values.release_time if releases else None)
+                                          values.release_time if releases else None)
             cycle.run(self._over, _LONGEST + 4.0 * values.control.stop_time + (
                 values.release_time if releases else 0.0))
         except Exception:  # a torque of the last motion must not remain the last one

@@ -94,7 +94,8 @@ class TrajectoryValidator:
             start_state = controller.motions.start_state(lead + wait)
             trajectory = controller.motions.plan(
                 start_state, message.joint_names, trajectory_points(message), request.zero)
-            if controller.motions.begin(start_state, trajectory, request.tolerances, request.source):
+            if controller.motions.begin(start_state, trajectory, request.tolerances,
+                                        request.source):
                 self._accept(request, trajectory)
                 return
         raise StateError('the reference has changed while the trajectory was checked; send it '

@@ -189,9 +189,9 @@ class ControllerHost:
         return {'reference': np.array(c.reference.arrays), 'terms': c.terms[:Term.TOTAL],
                 'external': c.observation.torque, 'unknown': c.observation.unknown,
                 'weight': c.gravity_torque(), 'wrench': c.observation.wrench(),
-                'feedback_part': np.array([status.feedback_part]),
+                'feedback_part': np.array([c.status.feedback_part]),
                 'learned': c.adaptation.pseudo_inertia,
-                'pose_error': np.zeros(6) if status.task is None else status.task.pose_error}
+                'pose_error': np.zeros(6) if c.status.task is None else c.status.task.pose_error}
 
 
 def _timeless(text):

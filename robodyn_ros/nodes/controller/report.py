@@ -284,7 +284,7 @@ def _percentages(parts: dict[str, float]) -> str:
 
 def task_summary(controller: ArmController) -> dict[str, str]:
     """Return the diagnostics of a Cartesian law; empty while another law is at work."""
-    task = status.task
+    task = controller.status.task
     if task is None:
         return {}
     linear, angular = (float(np.linalg.norm(part)) for part in np.split(task.pose_error, 2))

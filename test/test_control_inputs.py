@@ -121,7 +121,7 @@ def test_a_gravity_that_cannot_be_is_refused(gravity):
 def test_dynamics_without_slots_name_the_remedy():
     dyn = Dynamics(MODEL)
     with pytest.raises(ModelError, match=r'with_slots\(model\)'):
-        ArmController(dyn).set_payload(LOAD)
+        ArmController(dyn).load_changes.set_payload(LOAD)
 
 
 # --- wrenches -----------------------------------------------------------------------------------
@@ -278,7 +278,7 @@ def test_controllers_that_share_dynamics_have_loads_of_their_own():
 
     first, second = activated(), activated()
     expected_gravity = first.gravity_torque().copy()
-    first.set_payload(LOAD)
+    first.load_changes.set_payload(LOAD)
     for k in range(11):
         first.update(0.1 * k, BENT, np.zeros(7))
     assert np.abs(first.gravity_torque() - expected_gravity).max() > 1.0

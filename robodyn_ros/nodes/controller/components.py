@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
 
 from robodyn_ros.control import ArmController, load_own_law
+from robodyn_ros.control.turn_host import TurnHost
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.loads import with_slots
 from robodyn_ros.nodes import qos
@@ -131,13 +134,18 @@ class Components:
             node, JointState, 'joint_states',
             qos.reliable(5) if values.lockstep else qos.joint_states(), decoder.decode)
         self.states = states = StateInput(subscription, decoder, controller, clock)
+        turns = TurnHost(
+            values.guard.use == 'required', values.guard.timeout, values.guard.use != 'optional',
+            # in lockstep the simulator waits for the answer to each state
+            math.inf if values.lockstep or not values.fixed_rate else 1.0 / values.fixed_rate,
+            values.loop_patience)
         self.guard = guard = GuardLink(node, output.topic, CommandReader(
-            model.joint_names, values.command.command_joints), values.guard)
+            model.joint_names, values.command.command_joints), values.guard, turns)
         native, reason = (
             (open_shared(node, controller, output, clock, values), '') if shared else
             open_native(node, controller, states, output, guard, clock, values))
-        self.cycle = cycle = ControlLoop(controller, states, output, guard, clock, log,
-                                         values.fixed_rate, native, reason)
+        self.cycle = cycle = ControlLoop(controller, states, output, guard, clock, log, native,
+                                         reason)
         self.other_commanders = OtherCommanders(node, output.topic, states.topic, guard.name,
                                                 output.publishes)
         self.activation = Activation(node, controller, cycle, states, guard, self.other_commanders,

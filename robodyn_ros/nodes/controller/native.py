@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from rclpy.node import Node
 
 from robodyn_ros.control import ArmController
@@ -70,9 +68,7 @@ class NativeControl:
         handles = LoopHandles(node, states.subscription, guard.state_subscription,
                               output.publisher, guard.heartbeat.publisher, output.message,
                               output.order)
-        self._loop = NativeLoop(
-            controller.host, guard.deference, handles, clock.simulated,
-            1.0 / values.fixed_rate if values.fixed_rate else math.inf, values.loop_patience)
+        self._loop = NativeLoop(controller.host, guard.turns, handles, clock.simulated)
         self._rows = Rows(self._loop.exchange, controller, output, clock, self._log)
         self.sent = self._lost = False
         self._errors = self._others = 0

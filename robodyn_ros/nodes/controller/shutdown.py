@@ -76,10 +76,11 @@ class Shutdown:
     def _send_gravity_torque(self) -> None:
         """Send the gravity torque, once the guard permits it or commands."""
         while not self._guard.commands:
-            permitted = self._guard.may_command()
+            permitted = self._guard.begin(received=False)
             if permitted:
                 self._output.command(self._controller.gravity_torque())
-            self._guard.send_heartbeat(permitted)
+                self._guard.turns.sent(time.monotonic())
+            self._guard.send_heartbeat()
             if permitted:
                 return
             time.sleep(COAST)

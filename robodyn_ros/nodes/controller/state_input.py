@@ -44,6 +44,8 @@ class StateInput:
         Last state that was used.
     topic : str
         Full name of the topic.
+    usable : bool
+        Whether the sample of the last `wait` completes a state.
 
     """
 
@@ -55,7 +57,7 @@ class StateInput:
         self.q, self.qd, self.effort = self._states.q, self._states.qd, self._states.effort
         self._assembler = JointStateAssembler(controller.model.joint_names, state.q, state.qd,
                                               state.effort, controller.status.needs_velocity)
-        self._usable = False
+        self.usable = False
         # by publisher: time and joints of its last message
         self._sources: dict[bytes, tuple[float, list[str]]] = {}
         self._first = math.inf  # time of the first message
@@ -140,16 +142,16 @@ class StateInput:
         is answered.
         """
         newest = self._subscription.wait(timeout)
-        self._usable = newest is not None and self._read(newest)
+        self.usable = newest is not None and self._read(newest)
         for sample in () if self._clock.lockstep else self._subscription.waiting():
             if self._read(sample):
-                newest, self._usable = sample, True
+                newest, self.usable = sample, True
         return newest
 
     def receive(self, sample: JointStateSample, now: float, permitted: bool, due: bool = False
                 ) -> np.ndarray | None:
         """Process the sample of `wait`, arrived `now`; return the torque to send, if any."""
-        if not self._usable:
+        if not self.usable:
             return self.elapse(now, permitted, due)
         stamp = in_seconds(sample.stamp)
         return self._controller.receive(

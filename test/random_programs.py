@@ -14,7 +14,7 @@ from robodyn_ros.dynamics.jit.flow import (
 from robodyn_ros.dynamics.jit.function import Function
 from robodyn_ros.dynamics.jit.lists import Lists
 from robodyn_ros.dynamics.jit.trace import (
-    absolute, floor, maximum, minimum, nearest, of_kind, select, sincos, sqrt)
+    absolute, floor, like, maximum, minimum, nearest, select, sincos, sqrt)
 
 INPUTS, COLUMNS = 6, 3
 CALLED = FunctionTable((1, 3), 2)
@@ -31,7 +31,7 @@ def sines(angle):
     """Return sine and cosine as compiled code computes them."""
     if not isinstance(angle, float):
         return sincos(angle)
-    return [of_kind(float(each), angle) for each in _SINES([angle])]
+    return [like(float(each), angle) for each in _SINES([angle])]
 
 
 def quotient(a, b):

@@ -35,7 +35,7 @@ def test_a_torque_is_due_a_period_after_the_last_and_keeps_the_pace():
     assert turn(50.0735, REQUESTS) == (False, pytest.approx(0.0015))
     assert turn(50.09, SILENT) == (True, longest) and turn(51.0, REQUESTS) == (False, longest)
     turn(52.0, FROM_STATE, received=True)
-    turns.receive(52.001, GuardState.COMMANDING, 0)
+    turns.guard_heard(52.001, GuardState.COMMANDING, 0)
     assert not turns.begin(52.005) and turns.memory.guard_commands
     turns.end(52.005, REQUESTS)
     assert turns.memory.due == math.inf, 'while the guard commands nothing is due'

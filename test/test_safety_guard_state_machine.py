@@ -166,7 +166,7 @@ class Controlled:
         for _ in range(round(duration / turn)):
             self.now += turn
             if word is not None:
-                turns.receive(self.now, word, echo)
+                turns.guard_heard(self.now, word, echo)
             self.permitted = turns.begin(self.now)
             if self.permitted:
                 turns.sent(self.now)
@@ -371,7 +371,7 @@ class World:
             return
         self._turn, turns = self.now + 0.005, self.one.turns
         while self._words and self._words[0][0] <= self.now:
-            turns.receive(self.now, *self._words.pop(0)[1:])
+            turns.guard_heard(self.now, *self._words.pop(0)[1:])
         self.commands = turns.begin(self.now)
         if self.commands:
             turns.sent(self.now)

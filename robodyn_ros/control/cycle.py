@@ -15,8 +15,9 @@ from robodyn_ros.control.steps import (
     modes, observer, shutdown, transition, walls, wrenches)
 from robodyn_ros.control.steps.body import Body
 from robodyn_ros.control.steps.contact import observe
+from robodyn_ros.control.steps.predict import predict_state
 from robodyn_ros.control.steps.reception import receive
-from robodyn_ros.control.steps.reference import advance_reference, predict_state
+from robodyn_ros.control.steps.reference import advance_reference
 from robodyn_ros.control.steps.requests import apply_requests, cycle_flags, decide, Requests
 from robodyn_ros.control.steps.torque import (
     brake, built_in_law, external_law_terms, fallback, shutdown_terms, stop_on_invalid_torque,
@@ -54,7 +55,7 @@ def cycle(robot, functions, table, state, m, p):
     m = observe(robot, functions, flags, state, m, p)
     # mode: float, hold, track, stop, ...; fault
     m = decide(robot, requests, flags, state, m, p)
-    return choose(flags.due, [
+    return choose(flags.computes, [
         lambda: (m.sent, m), lambda: compute_torque(robot, functions, table, flags, state, m, p)])
 
 
@@ -85,7 +86,7 @@ def compute_torque(robot, functions, table, flags, state, m, p):
     follows = no(modes.no_reference(motion)) & no(silent)
 
     # feedback: gains and scale that are stable at the interval between torques
-    m, p, used = feedback.limit(flags, m, p)
+    m, p, used = feedback.choose_gains(flags, m, p)
     wrench_torque = when(silent, wrench_torque, wrenches.torque(body, q, external.wrench))
     m = feedback.watch(robot, body, flags, replace(
         m, motion=motion, predicted=predicted, walls=around), p)

@@ -13,13 +13,13 @@ import numpy as np
 
 from robodyn_ros.control import friction
 from robodyn_ros.control.gains import Gains
-from robodyn_ros.control.laws.arm import Arm
+from robodyn_ros.control.laws.common_terms import floating_terms, tracking_terms
 from robodyn_ros.control.laws.table import FLOATING, Law, TRACKING
 from robodyn_ros.control.pose.task_gain_design import make_task_gains
 from robodyn_ros.control.pose.task_gains import SIZES, TaskGains
 from robodyn_ros.control.pose.task_report import SIZE, TaskReport
 from robodyn_ros.control.settings import Settings
-from robodyn_ros.control.terms import compose, Term
+from robodyn_ros.control.terms import Term
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
 
@@ -36,26 +36,6 @@ def arguments(law: Law) -> tuple[str, ...]:
     """Return the names of the arrays that a tracking law takes, in order."""
     return (*_STATE, *_REFERENCE, *_INPUTS, *law.gains, *(f'{_TASK}{each}' for each in
             law.task_gains), *MODEL_GAINS, 'authority', 'limit')
-
-
-def tracking_terms(law: Law, tree, runtime, x, frame=None):
-    """Return the rows of a tracking law for its arguments by name, then its report."""
-    arm = Arm(tree, runtime, x.armature, x.gravity_scale, frame)
-    own, report = law.function(arm, x) if law.cartesian else (law.function(arm, x), [])
-    # terms common to all laws, then those of this one
-    terms = {Term.FRICTION: friction.friction(
-        x.qd_ref, x.viscous, x.coulomb, x.stiction, x.stribeck_velocity, x.friction_width),
-        Term.EXTERNAL: x.external, Term.EFFORT: x.effort, **own}
-    for term in (Term.FEEDBACK, Term.NULL_SPACE):
-        if term in terms:
-            terms[term] = [x.authority[0] * torque for torque in terms[term]]
-    return [*compose(tree.nv, terms, x.limit), *report]
-
-
-def floating_terms(tree, runtime, x):
-    """Return the rows of gravity compensation for its arguments by name, over scalars."""
-    arm = Arm(tree, runtime, x.armature, x.gravity_scale)
-    return compose(tree.nv, {**FLOATING.function(arm, x), Term.EFFORT: x.effort})
 
 
 class ControlLaw:

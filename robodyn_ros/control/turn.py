@@ -1,14 +1,14 @@
 """
 One turn of a control loop: what comes before and after the cycle, in whatever process it runs.
 
-    wait       at most until a torque is due without a state
-    receive    a state of the guard, where one came
-    begin      permission to command, kind of the cycle, and whether it is attended
-    `cycle`    the cycle
-    check      whether the permission is out of date: then its torque is withheld
-    sent       what became of the torque
-    end        when the next torque is due without a state
-    heartbeat  its phase, where one is due
+    wait         at most until a torque is due without a state
+    guard_heard  a state of the guard, where one came
+    begin        permission to command, kind of the cycle, and whether it is attended
+    `cycle`      the cycle
+    check        whether the permission is out of date: then its torque is withheld
+    sent         what became of the torque
+    end          when the next torque is due without a state
+    heartbeat    its phase, where one is due
 
 Permission: a process that was held up cannot know whether its guard has taken over meanwhile. It
 publishes a heartbeat of phase ASKING, and commands again when a state of the guard echoes the
@@ -110,7 +110,7 @@ def wait(x, m, p):
     return m, maximum(minimum(m.due - x.now, COAST), 0.0)
 
 
-def receive(x, m, p):
+def guard_heard(x, m, p):
     """Return the memory after a message of the guard, and 0."""
     # a restarted guard has not received any heartbeat yet
     confirmed = finite(m.request_stamp) & (x.echo >= m.request_stamp)

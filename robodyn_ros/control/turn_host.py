@@ -16,7 +16,7 @@ from robodyn_ros.safety.guard_state_machine import GuardState, Phase
 
 _REFUSED = 'the guard refuses to guard this controller, see its log'
 PHASES = Phase.ACTIVE, Phase.ASKING, Phase.STANDBY  # in the order of `turn`
-STEPS = turn.wait, turn.receive, turn.begin, turn.check, turn.sent, turn.end, turn.heartbeat
+STEPS = turn.wait, turn.guard_heard, turn.begin, turn.check, turn.sent, turn.end, turn.heartbeat
 _NANOSECOND = 1e-9  # s
 
 
@@ -131,7 +131,7 @@ class TurnHost:
         """Whether the process was held up within this turn: its permission is out of date."""
         return bool(self._run('check', now))
 
-    def receive(self, now: float, guard_state: GuardState, echo: int) -> None:
+    def guard_heard(self, now: float, guard_state: GuardState, echo: int) -> None:
         """
         Handle a message of the guard.
 
@@ -147,7 +147,7 @@ class TurnHost:
         """
         self._inputs.guard_state[()] = turn.GUARD_STATES.index(guard_state) + 1.0
         self._inputs.echo[()] = -turn.NEVER if self.since is None else self._stamp(echo)
-        self._run('receive', now)
+        self._run('guard_heard', now)
 
     def wait(self, now: float) -> float:
         """Return for how long to wait for a state, in s: at most until a torque is due."""
@@ -155,7 +155,7 @@ class TurnHost:
 
     def begin(self, now: float, received: bool = False) -> bool:
         """
-        Begin a turn, after `receive` of all new messages; return whether to command in it.
+        Begin a turn, after `guard_heard` of all new messages; return whether to command in it.
 
         `received`: whether there is a state of the arm.
         """

@@ -102,7 +102,7 @@ class Memory:
     pause_until: float = scalar('s', 'Time until which missing states are due to a pause of this '
                                 'process; 0: none.')
     law: float = scalar('s', 'Time of the law of that state.')
-    predicted: float = scalar('s', 'Time of the law of the last torque between two states.')
+    last_between: float = scalar('s', 'Time of the law of the last torque between two states.')
     plausibility: plausibility.Memory = part(plausibility.Memory)
 
 
@@ -147,12 +147,12 @@ def accept(state, m, p, inactive, sent):
     # the time of the law restarts where the clock of a simulation was set back
     ahead = responds & no(resumes)
     return replace(
-        m, kind=kind, now=when(ahead, maximum(time_of_law, m.predicted), time_of_law),
+        m, kind=kind, now=when(ahead, maximum(time_of_law, m.last_between), time_of_law),
         resumes=resumes, fails=coasts & no(age < p.stop), pause=when(held_up, pause, 0.0), age=age,
         measured=measured, called=now, lost=p.lost, uncontrolled=no(responds)
         & (uncontrolled | coasts), answered=when(responds, now, m.answered),
         law=when(responds, time_of_law, m.law),
-        predicted=when(between | resumes, time_of_law, m.predicted))
+        last_between=when(between | resumes, time_of_law, m.last_between))
 
 
 def usable(state, code):
@@ -316,5 +316,5 @@ def reset(m, state, begins):
     """Return the memory of an arm that is taken over, where a flag holds."""
     return replace(m, uncontrolled=when(begins, 0.0, m.uncontrolled),
                    law=when(begins, state.now, m.law),
-                   predicted=when(begins, state.now, m.predicted),
+                   last_between=when(begins, state.now, m.last_between),
                    answered=when(begins, state.arrival, m.answered))

@@ -13,7 +13,7 @@ from robodyn_ros.dynamics.jit.vectors import difference
 from robodyn_ros.safety import oscillation, passive_stop
 
 
-def limit(flags, m, p):
+def choose_gains(flags, m, p):
     """
     Return memory, program with the gains in use, and the feedback as a namespace.
 

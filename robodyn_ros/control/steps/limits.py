@@ -86,8 +86,10 @@ def supervise(desired, fallback, sent, dt, p, at_once=0.0):
     Return the torque to send, and the changes.
 
     desired, fallback: of the law; gravity plus damping. sent: the last torque. dt: seconds since
-    then; a period that is not above 0 keeps the last torque. A torque above a lowered effort
-    limit decreases within the rate limit. at_once: flag of a final torque, without rate limit.
+    then; a period that is not above 0 keeps the last torque. The effort limit has the last word,
+    after the rate limit; a torque above a lowered effort limit decreases within the rate limit.
+    The brakes are part of `desired`, and lose to both. at_once: flag of a final torque, without
+    rate limit.
     """
     good, second = all_finite(desired), all_finite(fallback)
     torque = when(good, desired, when(second, fallback, sent))

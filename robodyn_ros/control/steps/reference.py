@@ -1,26 +1,12 @@
-"""State of the arm, measured or predicted, and reference of its joints."""
+"""Reference of the joints, and the state that it is compared with."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from robodyn_ros.control.steps import modes, predict, wrenches
+from robodyn_ros.control.steps import modes, predict
 from robodyn_ros.dynamics.jit.flags import all_of, equal, no, when
 from robodyn_ros.dynamics.jit.flow import choose
-from robodyn_ros.dynamics.jit.vectors import added, difference
-
-
-def predict_state(robot, body, external, flags, state, m):
-    """Return the measured or predicted state, and -J^T w of the known wrenches there."""
-    wrench_torque = wrenches.torque(body, when(flags.fresh, state.q, m.predicted.q),
-                                    external.wrench)
-    predicted = choose(flags.fresh, [
-        lambda: predict.update(body, m.predicted, when(
-            flags.silent, difference(m.sent, wrench_torque), added(m.sent, m.observer.external)),
-            flags.dt, robot.longest_pause),
-        lambda: predict.Memory(state.q, state.qd)])
-    near = predict.plausible(predicted, flags.dt, m.q)
-    return (when(near | no(flags.between), predicted, predict.Memory(m.q, m.qd)), wrench_torque)
 
 
 def advance_reference(robot, body, table, flags, predicted, m, p):

@@ -108,8 +108,8 @@ def cycle_flags(robot, state, m, p, requests, clock, stops, silence):
     """
     measured = equal(state.kind, FROM_STATE)
     usable, unusable = acceptance.usable(state, modes.UNUSABLE)
-    due = no(equal(state.kind, REQUESTS))
-    now = when(due, state.now, m.before)
+    computes = no(equal(state.kind, REQUESTS))
+    now = when(computes, state.now, m.before)
     invalid = measured & no(usable)
     # gravity compensation at the end of a shutdown continues with any measurement
     stops = stops & no(equal(m.motion.mode, modes.CARRY))
@@ -135,7 +135,7 @@ def cycle_flags(robot, state, m, p, requests, clock, stops, silence):
             shakes.frequency, shakes.joint), 0.0, 0.0)),
         otherwise=(modes.Event(modes.WANDERS, furthest, element(way, furthest), 0.0, 0.0),))
     return SimpleNamespace(
-        unattended=flag(state.unattended), now=now, clock=clock, due=due,
+        unattended=flag(state.unattended), now=now, clock=clock, computes=computes,
         dt=minimum(maximum(now - m.before, 0.0), robot.longest_pause), fresh=measured & usable,
         between=equal(state.kind, BETWEEN), silent=equal(state.kind, SILENT) | invalid,
         resumes=requests.resumes, suspect=oscillation.lowered(m.oscillation)

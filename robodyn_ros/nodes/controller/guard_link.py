@@ -170,7 +170,7 @@ class GuardLink:
         if message is not None and message.frame_id in _STATES:
             gone = message.frame_id == GuardState.GONE.value
             self._states.bound = frozenset() if gone else frozenset([self._states.source])
-            self.turns.receive(now, _STATES[message.frame_id], nanoseconds(message.stamp))
+            self.turns.guard_heard(now, _STATES[message.frame_id], nanoseconds(message.stamp))
         self._subscribe_commands()
 
     def _subscribe_commands(self) -> None:

@@ -19,7 +19,7 @@ def places_of(words: Sequence[str]) -> dict[str, int]:
 # words of the controller's loop
 
 FUNCTIONS = ('clear', 'add_subscription', 'add_guard_condition', 'wait', 'take', 'publish',
-             'forget_error', 'clock_gettime', 'usleep', 'turn_wait', 'turn_receive',
+             'forget_error', 'clock_gettime', 'usleep', 'turn_wait', 'turn_guard_heard',
              'turn_begin', 'turn_check', 'turn_sent', 'turn_end', 'turn_heartbeat', 'cycle')
 WORDS = (
     # set by Python before the loop starts

@@ -177,7 +177,7 @@ def _receive_guard_state(w: _Writer, _functions) -> None:
             with b.if_then(b.icmp_signed('==', b.load(differs), I64(0))):
                 w.write('inputs', 'guard_state', b.sitofp(b.add(index, I64(1)), F64))
                 w.write('inputs', 'echo', w.since(w.nanoseconds(*w.stamp(data, STAMP))))
-                w.step('receive')
+                w.step('guard_heard')
 
 
 def _send(w: _Writer, _functions) -> None:

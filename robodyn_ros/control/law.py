@@ -19,14 +19,11 @@ from robodyn_ros.control.pose.task_gain_design import make_task_gains
 from robodyn_ros.control.pose.task_gains import SIZES, TaskGains
 from robodyn_ros.control.pose.task_report import SIZE, TaskReport
 from robodyn_ros.control.settings import Settings
+from robodyn_ros.control.steps.laws import ARRAYS
 from robodyn_ros.control.terms import Term
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
 
-_STATE = ('q', 'qd')
-_REFERENCE = ('q_ref', 'qd_ref', 'qdd_ref', 'effort')
-# torques and accelerations computed elsewhere, (nv,) each; zero by default
-_INPUTS = ('external', 'integral', 'disturbance', 'contact')
 _TASK = 'task.'  # prefix of the names of task gains
 _OTHER_SIZES = {'authority', *(_TASK + each for each in SIZES)}  # other than one per joint
 MODEL_GAINS = (*friction.GAINS, 'armature', 'gravity_scale')
@@ -34,8 +31,8 @@ MODEL_GAINS = (*friction.GAINS, 'armature', 'gravity_scale')
 
 def arguments(law: Law) -> tuple[str, ...]:
     """Return the names of the arrays that a tracking law takes, in order."""
-    return (*_STATE, *_REFERENCE, *_INPUTS, *law.gains, *(f'{_TASK}{each}' for each in
-            law.task_gains), *MODEL_GAINS, 'authority', 'limit')
+    return (*ARRAYS, *law.gains, *(f'{_TASK}{each}' for each in law.task_gains), *MODEL_GAINS,
+            'authority', 'limit')
 
 
 class ControlLaw:
@@ -140,7 +137,7 @@ class ControlLaw:
         self._limit[:] = limit
 
     def _compile(self, dynamics, name, law):
-        names = arguments(law) if law else (*_STATE, 'effort', *FLOATING.gains, *MODEL_GAINS)
+        names = arguments(law) if law else ('q', 'qd', 'effort', *FLOATING.gains, *MODEL_GAINS)
         frame = dynamics.frame(self._task_gains.link) if law and law.cartesian else None
 
         def terms(tree, runtime, *arrays):

@@ -155,16 +155,16 @@ def test_what_hardly_follows_teaches_nothing():
 # --- rotors that are missing -------------------------------------------------------------------
 
 def test_joints_without_rotor_are_named_with_what_to_set():
-    text = arm_controller().missing_rotors
+    text = arm_controller().status.missing_rotors
     assert "'joint7' (12 N m on 0.00025, armature about 0.024)" in text
     assert 'armature' in text and '1000 rad/s^2' in text
     assert "'joint1'" not in text and "'joint4'" not in text
 
 
 def test_joints_with_a_rotor_or_without_a_limit_are_not_judged():
-    assert not arm_controller(armature=np.array(MODEL.effort_limit) / 500.0).missing_rotors
+    assert not arm_controller(armature=np.array(MODEL.effort_limit) / 500.0).status.missing_rotors
     some = np.array([0.0, 0.0, 0.0, 0.0, 1e-3, 1e-3, 0.0])
-    text = arm_controller(armature=some).missing_rotors
+    text = arm_controller(armature=some).status.missing_rotors
     assert "'joint7'" in text and "'joint5'" not in text and "'joint6'" not in text
     unlimited = replace(MODEL, effort_limit=np.full(7, np.inf))
     assert not missing_rotors(unlimited, np.full(7, 1e-3), np.zeros(7))

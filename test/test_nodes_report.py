@@ -105,7 +105,7 @@ def test_a_requested_end_is_no_warning(desk):
 def test_a_velocity_that_is_only_late_is_not_called_a_ratio_of_one(desk, monkeypatch):
     for name, found in (('unreported_velocities', ['joint1']),
                         ('contradicted_velocities', {'joint2': 0.5, 'joint7': 1.002})):
-        monkeypatch.setattr(type(desk.loop.control), name, found)
+        monkeypatch.setattr(type(desk.loop.control.status), name, found)
     desk.run(0.02)
     (level, text), = desk.logged()
     assert level == 'WARN' and text.startswith(

@@ -98,7 +98,7 @@ def test_a_floating_arm_that_moves_during_every_check_is_held_before_a_short_one
         desk.loop.run(0.06)
         return plan(*arguments)
 
-    monkeypatch.setattr(desk.control, 'plan', plan_while_the_loop_continues)
+    monkeypatch.setattr(desk.control.motions, 'plan', plan_while_the_loop_continues)
     desk.submit(10)
     assert desk.answers[0][1] is None, desk.answers[0][1]
     desk.run(4.0, wait=False)
@@ -160,7 +160,7 @@ def test_a_check_that_takes_too_long_is_repeated_and_made_at_once_in_the_end(des
     monkeypatch.setattr(validator, '_LEAD', 1e-6)
     monkeypatch.setattr(validator, '_LEAD_PER_POINT', 0.0)
     leads, start_state = [], desk.control.motions.start_state
-    monkeypatch.setattr(desk.control, 'start_state',
+    monkeypatch.setattr(desk.control.motions, 'start_state',
                         lambda lead=0.0: leads.append(lead) or start_state(lead))
     desk.submit(1000)
     assert desk.until_answered()[1] is None
@@ -218,7 +218,7 @@ def test_an_unexpected_error_of_the_check_is_an_answer(desk, monkeypatch, count)
     def broken(*_):
         raise MemoryError
 
-    monkeypatch.setattr(desk.control, 'plan', broken)
+    monkeypatch.setattr(desk.control.motions, 'plan', broken)
     with pytest.raises(MemoryError):
         desk.submit(count)
         desk.until_answered()

@@ -125,4 +125,4 @@ def test_the_fault_of_one_does_not_affect_the_other(probe, arms):
     assert not probe.call(Trigger, f'/left/{NODE}/hold').success
     assert probe.call(Trigger, f'/right/{NODE}/hold').success
     for each in arms:
-        assert each.controller.requests.stop()[0] == 0
+        assert each.controller.stop()[0] == 0

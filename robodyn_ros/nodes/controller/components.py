@@ -134,8 +134,9 @@ class Components:
             node, JointState, 'joint_states',
             qos.reliable(5) if values.lockstep else qos.joint_states(), decoder.decode)
         self.states = states = StateInput(subscription, decoder, controller, clock)
+        use = values.guard.use
         turns = TurnHost(
-            values.guard.use == 'required', values.guard.silent_after, values.guard.use != 'optional',
+            use == 'required', values.guard.silent_after, use != 'optional',
             # in lockstep the simulator waits for the answer to each state
             math.inf if values.lockstep or not values.fixed_rate else 1.0 / values.fixed_rate,
             values.loop_patience)

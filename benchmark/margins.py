@@ -138,7 +138,7 @@ class Motion:
         begin, q0 = self._start
         lower, upper = model.lower + 0.01, model.upper - 0.01
         if self._use == 'float' and begins:
-            control.compensate_gravity()
+            control.requests.compensate_gravity()
             self._arm.move(_PUSHED * np.array(model.velocity_limit))
         elif self._use == 'stream':
             if now >= self._next:

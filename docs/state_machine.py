@@ -56,10 +56,9 @@ def rows(table):
                 if isinstance(node, ast.Call) and getattr(node.func, 'id', '') == 'first_of')
     for row in call.args:
         condition, mode = row.elts[:2]
-        several = (isinstance(condition, ast.Call)
-                   and getattr(condition.func, 'id', '') == 'both')
-        yield [ast.unparse(each) for each in (condition.args if several else [condition])], (
-            ast.unparse(mode))
+        several = isinstance(condition, ast.BinOp)
+        yield [ast.unparse(each) for each in (
+            [condition.left, condition.right] if several else [condition])], ast.unparse(mode)
 
 
 def edges():

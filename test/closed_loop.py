@@ -72,7 +72,8 @@ class Loop:
         if qd is not None:
             self.plant.qd[:] = qd
         self.log = []
-        self.control.change(replace(self.settings, mode=self.control.settings.mode))
+        self.control.changes.change(
+            replace(self.settings, mode=self.control.settings.mode))
         self.control.activate(self.now, self.plant.q, self.plant.qd)
         self.torque = self.control.gravity_torque()
 
@@ -107,7 +108,7 @@ class Loop:
 
     def silence(self):
         """Pass a period in which the state stays away."""
-        self.send(self.control.coast(self.now)[0])
+        self.send(self.control.cycle.coast(self.now)[0])
 
     def run(self, seconds):
         """Control for a while."""
@@ -137,7 +138,7 @@ class Loop:
 
     def settle(self):
         """Control until no motion is commanded, and a little longer."""
-        while not self.control.at_rest:
+        while not self.control.status.at_rest:
             self.cycle()
         self.run(0.2)
 

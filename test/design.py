@@ -34,4 +34,4 @@ def task_gains_with(dynamics, **cartesian):
 
 def change_settings(control, **values):
     """Change settings of a controller."""
-    control.change(with_settings(control.settings, **values))
+    control.changes.change(with_settings(control.settings, **values))

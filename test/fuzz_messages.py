@@ -154,8 +154,9 @@ def trajectory(choose):
 
 def outputs(control):
     """Return reference and outputs of the controller."""
-    reference = control.start_state().reference
-    return (*(part.copy() for part in reference.arrays), (control.mode, control.interruptions))
+    reference = control.motions.start_state().reference
+    return (*(part.copy() for part in reference.arrays),
+            (control.mode, control.status.interruptions))
 
 
 def check_path(model, path, start):
@@ -192,7 +193,7 @@ def states(choose):
     model = choose(MODELS)
     lockstep, simulated = choose([False, False, True]), choose([False, True])
     control = _controller(model, lockstep or simulated)
-    clock = ControllerClock(None, control.states.offset, lockstep, simulated)
+    clock = ControllerClock(None, control.status.states.offset, lockstep, simulated)
     states = StateInput(SimpleNamespace(topic='joint_states', problem='', refused=0, source=b'',
                                         foreign=b'',
                                         wait=lambda _: message, waiting=lambda: ()),

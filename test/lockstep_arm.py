@@ -35,7 +35,7 @@ class LockstepArm:
         self.now, self.control = 0.0, None
 
     def loop(self):
-        return [self.control.loop_summary, *self.control.measured_loops.values()]
+        return [self.control.status.loop_summary, *self.control.status.measured_loops.values()]
 
     def check_live(self, _dynamics):
         return None
@@ -56,25 +56,26 @@ class LockstepArm:
         self.watch(1.0)
 
     def change(self, values):
-        self.control.change(with_values(self.control.settings, values))
+        self.control.changes.change(with_values(self.control.settings, values))
 
     def execute(self, points):
         times, *rows = points
         duration = self.control.follow(self.now, self.control.model.joint_names, [
             TrajectoryPoint(*row, (), t) for t, *row in zip(times, *rows)])
-        return self._record(duration + _STILL, 'tolerance' if self.control.unmet_goal else '')
+        unmet = self.control.status.unmet_goal
+        return self._record(duration + _STILL, 'tolerance' if unmet else '')
 
     def watch(self, seconds, floats=False):
         if floats:
-            self.control.compensate_gravity()
+            self.control.requests.compensate_gravity()
             run = self._record(seconds)
-            self.control.hold()
+            self.control.requests.hold()
             self._record(0.5)
             return run
         return self._record(seconds)
 
     def hold(self):
-        self.control.hold()
+        self.control.requests.hold()
         return True
 
     def stop(self):

@@ -112,7 +112,7 @@ class LyingArm:
         for _ in range(2):
             self._receive(permitted=False)
             self._steps += 1
-        seen = self.control.states
+        seen = self.control.status.states
         self.control.activate(self.now - float(seen.offset), np.array(seen.q), np.array(seen.qd),
                               self.now)
         self.torque = self.control.gravity_torque()
@@ -131,14 +131,14 @@ class LyingArm:
     @property
     def seen(self):
         """Memory of the plausibility of states."""
-        return self.control.states.plausibility
+        return self.control.status.states.plausibility
 
     # --- the loop ---------------------------------------------------------------------------
 
     def run(self, seconds):
         """Go on for a while."""
-        due, plant, wait = self._due(), self.plant, self.control.wait
-        states, log = self.control.states, self.log
+        due, plant, wait = self._due(), self.plant, self.control.cycle.wait
+        states, log = self.control.status.states, self.log
         for _ in range(round(seconds / STEP)):
             assert plant.step(self.torque), plant.fault
             self._steps += 1

@@ -8,14 +8,13 @@ is 0), so a trace takes notes of what folded, and later runs on floats take the 
 from random import Random
 
 from robodyn_ros.dynamics.algorithms import is_zero
-from robodyn_ros.dynamics.jit.flags import (
-    above, all_of, any_of, at_least, both, either, equal, finite, flag, no)
+from robodyn_ros.dynamics.jit.flags import all_of, any_of, equal, finite, flag, no
 from robodyn_ros.dynamics.jit.flow import (
     call, choose, FunctionTable, iterate, lookup, row_count, search_sorted, Table)
 from robodyn_ros.dynamics.jit.function import Function
 from robodyn_ros.dynamics.jit.lists import Lists
 from robodyn_ros.dynamics.jit.trace import (
-    absolute, floor, maximum, minimum, nearest, of_kind, select, sincos, sqrt)
+    absolute, floor, like, maximum, minimum, nearest, select, sincos, sqrt)
 
 INPUTS, COLUMNS = 6, 3
 CALLED = FunctionTable((1, 3), 2)
@@ -32,7 +31,7 @@ def sines(angle):
     """Return sine and cosine as compiled code computes them."""
     if not isinstance(angle, float):
         return sincos(angle)
-    return [of_kind(float(each), angle) for each in _SINES([angle])]
+    return [like(float(each), angle) for each in _SINES([angle])]
 
 
 def quotient(a, b):
@@ -40,17 +39,15 @@ def quotient(a, b):
     return a if is_zero(b) else a / absolute(b)
 
 
-SIMPLE = {
-    'add': lambda a, b, c: a + b, 'subtract': lambda a, b, c: a - b,
-    'times': lambda a, b, c: a * b, 'divide': lambda a, b, c: quotient(a, b),
-    'negative': lambda a, b, c: -a,
-    'absolute': lambda a, b, c: absolute(a), 'sqrt': lambda a, b, c: sqrt(a),
-    'nearest': lambda a, b, c: nearest(a), 'floor': lambda a, b, c: floor(a),
-    'minimum': lambda a, b, c: minimum(a, b), 'maximum': lambda a, b, c: maximum(a, b),
-    'select': select, 'above': lambda a, b, c: above(a, b), 'flag': lambda a, b, c: flag(a),
-    'at_least': lambda a, b, c: at_least(a, b), 'equal': lambda a, b, c: equal(a, b),
-    'both': lambda a, b, c: both(a, b), 'either': lambda a, b, c: either(a, above(b, c)),
-    'no': lambda a, b, c: no(a), 'finite': lambda a, b, c: finite(a)}
+SIMPLE = {'add': lambda a, b, c: a + b, 'subtract': lambda a, b, c: a - b, 'times': lambda a, b,
+          c: a * b, 'divide': lambda a, b, c: quotient(a, b), 'negative': lambda a, b, c: -a,
+          'absolute': lambda a, b, c: absolute(a), 'sqrt': lambda a, b, c: sqrt(a),
+          'nearest': lambda a, b, c: nearest(a), 'floor': lambda a, b, c: floor(a),
+          'minimum': lambda a, b, c: minimum(a, b), 'maximum': lambda a, b, c: maximum(a, b),
+          'select': select, 'above': lambda a, b, c: a > b, 'flag': lambda a, b, c: flag(a),
+          'at_least': lambda a, b, c: a >= b, 'equal': lambda a, b, c: equal(a, b),
+          'both': lambda a, b, c: flag(a) & flag(b), 'either': lambda a, b, c: flag(a) | (b > c),
+          'no': lambda a, b, c: no(a), 'finite': lambda a, b, c: finite(a)}
 OFTEN = [*SIMPLE, *2 * ['add', 'subtract', 'times', 'divide']]
 FORKS = ('choose', 'choose', 'iterate', 'call', 'lookup', 'search', 'sines')
 
@@ -108,7 +105,7 @@ class RandomProgram:
         size, (index, other) = random.randint(1, 3), self._picked(random, pool, 2)
         cases = [lambda k=k: self._block(f'{place}.{k}', pool, size, depth - 1)
                  for k in range(random.randint(2, 4))]
-        return choose(above(index, other) if random.random() < 0.5 else index, cases)
+        return choose(index > other if random.random() < 0.5 else index, cases)
 
     def _iterate(self, random, place, pool, depth):
         size = random.randint(1, 3)
@@ -239,8 +236,7 @@ class RandomListProgram(RandomProgram):
                                                       random.choice(singles)]])]
 
     def _any_lists(self, random, place, lists, singles, depth):
-        return [], [any_of([above(each, random.choice(singles)) for row in lists[-2:]
-                            for each in row])]
+        return [], [any_of([each > random.choice(singles) for row in lists[-2:] for each in row])]
 
     def _sum_lists(self, random, place, lists, singles, depth):
         return [], [sum(lists[-1])]
@@ -248,5 +244,5 @@ class RandomListProgram(RandomProgram):
     def _element_lists(self, random, place, lists, singles, depth):
         found = lists[-1][0]
         for k, each in enumerate(lists[-1]):
-            found = select(above(random.choice(singles), k - 0.5), each, found)
+            found = select(random.choice(singles) > k - 0.5, each, found)
         return [], [found]

@@ -86,6 +86,6 @@ def test_an_arm_with_unknown_rotors_moves(tmp_path):
     arm.start(ARM, values)  # raises in a fault
     zero = np.zeros((1, model.nv))
     run = arm.execute((np.array([1.5]), start[None] + 0.3, zero, zero))
-    assert not run.shortfall and not arm.control.unmet_goal
+    assert not run.shortfall and not arm.control.status.unmet_goal
     np.testing.assert_allclose(run.reference[-1], start + 0.3, atol=1e-9)  # not aborted
     assert np.abs(run.error).max() < 0.1  # rad, half of the tolerance by default

@@ -47,7 +47,7 @@ class Arm:
 
     @property
     def seen(self):
-        return self.control.states
+        return self.control.status.states
 
     def state(self, dt=2e-3, late=0.0, stamp=None, clock=None, permitted=True):
         """Let a state be measured `dt` after the last, and arrive some time later."""
@@ -61,7 +61,7 @@ class Arm:
 
     def nothing(self, dt=5e-3, due=False):
         self.now += dt
-        return self.control.wait(self.now, True, due)
+        return self.control.cycle.wait(self.now, True, due)
 
     def take_over(self):
         self.state()
@@ -234,7 +234,7 @@ def test_states_are_judged_as_by_the_classes_of_the_guard(seed):
         assert float(arm.seen.measured) <= max(before, arrival)
         expected = oracle.jumps.problem
         if np.isfinite(arm.q).all() and np.isfinite(arm.qd).all():
-            assert arm.control.state_problem == expected
+            assert arm.control.status.state_problem == expected
         if verdict.level is Freshness.STOP:
             assert arm.control.fault
             arm.control.reset_fault()
@@ -301,7 +301,7 @@ def test_a_process_that_was_held_up_finds_the_arm_anew(arm):
 
 def test_another_commander_lets_it_find_the_arm_anew(arm):
     arm.state()
-    arm.control.lose()
+    arm.control.cycle.lose()
     assert arm.state(permitted=False) is None
     arm.state()
     assert arm.seen.resumes
@@ -358,7 +358,7 @@ def test_an_arm_that_is_not_under_control_may_be_moved_by_anything():
     arm.q = arm.q + np.eye(7)[0]
     arm.state()
     assert arm.seen.refused == 1
-    assert "'joint1' has jumped by 1 in 0.002 s" in arm.control.state_problem
+    assert "'joint1' has jumped by 1 in 0.002 s" in arm.control.status.state_problem
 
 
 def test_a_fault_names_why_no_state_counts(arm):
@@ -391,7 +391,7 @@ def test_numbers_that_are_not_finite_are_refused_and_named(arm):
     arm.q[4] = math.nan
     assert arm.state() is None
     np.testing.assert_array_equal(arm.seen.q, before)
-    assert arm.control.state_problem == "joint 'joint5' reports position nan, velocity 0.0"
+    assert arm.control.status.state_problem == "joint 'joint5' reports position nan, velocity 0.0"
     assert SimpleNamespace(**vars(arm.seen.problem)).joint == 4
 
 
@@ -427,23 +427,23 @@ def test_an_arm_is_controlled_after_the_clock_of_a_simulation_was_set_back(float
     arm.stamp = 1.0
     arm.run(0.5)
     assert arm.control.mode is (Mode.FLOAT if floats else Mode.HOLD)
-    arm.control.hold()
+    arm.control.requests.hold()
     arm.run(1.0)
     assert arm.control.mode is Mode.HOLD and not arm.control.fault
     place = arm.plant.q.copy()
     arm.plant.qd[:] = 0.3
     arm.run(1.0)
     np.testing.assert_allclose(arm.plant.q, place, atol=5e-3)
-    arm.control.shut_down('the controller leaves')
+    arm.control.requests.shut_down('the controller leaves')
     arm.run(1.0)
-    assert arm.control.shutdown_over
+    assert arm.control.status.shutdown_over
 
 
 def test_what_was_announced_before_a_clock_was_set_back_counts_no_longer():
     arm = Simulated()
     arm.run(1.0)
-    arm.control.apply_wrench(arm.stamp, 'link7', [0.0, 0.0, 5.0, 0.0, 0.0, 0.0])
+    arm.control.inputs.apply_wrench(arm.stamp, 'link7', [0.0, 0.0, 5.0, 0.0, 0.0, 0.0])
     arm.stamp = 1.0
     arm.run(0.5)
-    assert not arm.control.wrenches.links
+    assert not arm.control.inputs.wrenches.links
     np.testing.assert_array_equal(arm.control.terms[Term.EXTERNAL], 0.0)

@@ -14,7 +14,7 @@ SOON = {'activation_time': 0.02, 'external_wrench__timeout': 60.0}
 
 def again(loop):
     """Deactivate and activate where the arm is; return the terms of the first torque."""
-    loop.control.deactivate()
+    loop.control.activation.deactivate()
     loop.control.activate(loop.now, loop.plant.q, loop.plant.qd)
     loop.cycle()
     return loop.control.terms
@@ -61,27 +61,27 @@ def test_it_forgets_external_wrenches():
     """Protects from torque against a wrench that was measured before the activation."""
     loop = arm(settings=settings_of(**SOON))
     loop.run(0.1)
-    loop.control.apply_wrench(loop.now, 'tool0', [0.0, 0.0, 10.0, 0.0, 0.0, 0.0])
+    loop.control.inputs.apply_wrench(loop.now, 'tool0', [0.0, 0.0, 10.0, 0.0, 0.0, 0.0])
     loop.run(0.1)
     assert np.abs(loop.control.terms[Term.EXTERNAL]).max() > 1.0
-    assert not again(loop)[Term.EXTERNAL].any() and not loop.control.wrenches.links
+    assert not again(loop)[Term.EXTERNAL].any() and not loop.control.inputs.wrenches.links
 
 
 def test_it_forgets_target_wrenches():
     """Protects from a link that presses again although nothing requested it since."""
     loop = arm(settings=settings_of(mode='cartesian_impedance', **SOON))
     loop.run(0.1)
-    loop.control.press(loop.now, 'tool0', [0.0, 0.0, 20.0, 0.0, 0.0, 0.0])
+    loop.control.inputs.press(loop.now, 'tool0', [0.0, 0.0, 20.0, 0.0, 0.0, 0.0])
     loop.run(0.1)
     assert np.abs(loop.control.terms[Term.EXTERNAL]).max() > 1.0
-    assert not again(loop)[Term.EXTERNAL].any() and not loop.control.target.links
+    assert not again(loop)[Term.EXTERNAL].any() and not loop.control.inputs.target.links
 
 
 def test_it_forgets_the_torque_of_another_arm():
     """Protects a floating arm from the reflected torque of before the activation."""
     loop = arm(settings=settings_of(mode='gravity_compensation', reflection__gain=1.0, **SOON))
     loop.run(0.1)
-    loop.control.reflect(loop.now, [0.0, 4.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    loop.control.inputs.reflect(loop.now, [0.0, 4.0, 0.0, 0.0, 0.0, 0.0, 0.0])
     loop.run(0.1)
     assert np.abs(loop.control.terms[Term.EFFORT]).max() > 1.0
     assert not again(loop)[Term.EFFORT].any()

@@ -287,5 +287,5 @@ def test_a_link_that_cannot_hold_a_payload_is_refused():
         controller(with_slots(MODEL), 'nowhere')
     control = controller(MODEL, '')
     with pytest.raises(ModelError, match=r'with_slots\(model\)'):
-        control.enter('adaptive')
+        control.changes.enter('adaptive')
     assert control.settings.mode == 'computed_torque'

@@ -49,8 +49,8 @@ def excite(loop, seconds=6.0):
 
 def set_payload_at_activation(loop, payload):
     """Set a payload of the controller from its activation on."""
-    loop.control.deactivate()
-    loop.control.set_payload(payload)
+    loop.control.activation.deactivate()
+    loop.control.load_changes.set_payload(payload)
     loop.control.activate(loop.now, loop.plant.q, loop.plant.qd)
 
 
@@ -176,7 +176,7 @@ def lose_gravity(loop):
 
 
 def apply_known_wrench(loop):
-    loop.control.apply_wrench(loop.now, 'tool0', (0.0, 0.0, -5.0, 0.0, 0.0, 0.0))
+    loop.control.inputs.apply_wrench(loop.now, 'tool0', (0.0, 0.0, -5.0, 0.0, 0.0, 0.0))
 
 
 DISTRACTIONS = {
@@ -184,9 +184,9 @@ DISTRACTIONS = {
     'a transition': stiffen,
     'gravity that is not all commanded': lose_gravity,
     'a known wrench': apply_known_wrench,
-    'another law': lambda loop: loop.control.enter('computed_torque'),
-    'floating': lambda loop: loop.control.compensate_gravity(),
-    'a fault': lambda loop: loop.control.fail('broken'),
+    'another law': lambda loop: loop.control.changes.enter('computed_torque'),
+    'floating': lambda loop: loop.control.requests.compensate_gravity(),
+    'a fault': lambda loop: loop.control.requests.fail('broken'),
 }
 
 
@@ -244,16 +244,16 @@ def moving():
 @pytest.mark.parametrize('mode', (*TRACKING, 'gravity_compensation'))
 def test_no_switch_steps_the_torque(moving, mode):
     loop, control = moving, moving.control
-    control.set_payload(Payload('tool0', 0.0, (0.0, 0.0, 0.0), NOTHING))
+    control.load_changes.set_payload(Payload('tool0', 0.0, (0.0, 0.0, 0.0), NOTHING))
     loop.start(BENT)
-    control.enter('adaptive')
+    control.changes.enter('adaptive')
     loop.run(START)
     loop.follow(BENT + 0.3, 1.0)
     loop.run(0.3)
     begin = len(loop.log) - 1
-    control.enter(mode)
+    control.changes.enter(mode)
     loop.run(0.08)
-    control.enter('adaptive')
+    control.changes.enter('adaptive')
     loop.run(0.3)
     steps = np.abs(np.diff(loop.torques[begin:], axis=0)) / MODEL.effort_limit
     assert steps.max() < 0.012
@@ -263,14 +263,14 @@ def test_no_switch_steps_the_torque(moving, mode):
 
 def test_it_stays_when_the_mode_is_left():
     loop = learned(2.0, PRECISE, 6.0)
-    loop.control.enter('gravity_compensation')
+    loop.control.changes.enter('gravity_compensation')
     at = loop.plant.q.copy()
     loop.run(2.0)
     assert np.abs(loop.plant.q - at).max() < 0.1
-    loop.control.enter('computed_torque')
+    loop.control.changes.enter('computed_torque')
     loop.run(2.0)
     assert np.abs(loop.error[-1]).max() < 0.02
-    loop.control.deactivate()
+    loop.control.activation.deactivate()
     expected_gravity = Dynamics(carrying(2.0)).gravity(loop.plant.q)
     np.testing.assert_allclose(loop.control.gravity_torque(), expected_gravity, atol=0.5)
 
@@ -283,7 +283,7 @@ def test_sent_back_it_becomes_a_known_payload_and_changes_nothing():
     loop.run(2.0)
     estimated, before = control.adaptation.payload, control.gravity_torque()
     begin = len(loop.log) - 1
-    control.set_payload(estimated)
+    control.load_changes.set_payload(estimated)
     loop.run(1.5)
     assert np.abs(np.diff(loop.torques[begin:], axis=0)).max() < 1e-3
     np.testing.assert_allclose(control.gravity_torque(), before, atol=1e-3)
@@ -296,13 +296,13 @@ def test_sent_back_it_becomes_a_known_payload_and_changes_nothing():
 def test_no_payload_on_its_link_forgets_it_and_another_link_does_not():
     loop = learned(2.0)
     control = loop.control
-    control.enter('gravity_compensation')
+    control.changes.enter('gravity_compensation')
     before = control.gravity_torque()
-    control.set_payload(Payload('link4', 0.3, (0.0, 0.0, 0.0), NOTHING))
-    control.set_payload(Payload('link4', 0.0, (0.0, 0.0, 0.0), NOTHING))
-    control.deactivate()
+    control.load_changes.set_payload(Payload('link4', 0.3, (0.0, 0.0, 0.0), NOTHING))
+    control.load_changes.set_payload(Payload('link4', 0.0, (0.0, 0.0, 0.0), NOTHING))
+    control.activation.deactivate()
     np.testing.assert_allclose(control.gravity_torque(), before, atol=1e-9)
-    control.set_payload(Payload('tool0', 0.0, (0.0, 0.0, 0.0), NOTHING))
+    control.load_changes.set_payload(Payload('tool0', 0.0, (0.0, 0.0, 0.0), NOTHING))
     # where it was seen a cycle ago
     np.testing.assert_allclose(control.gravity_torque(), Dynamics(MODEL).gravity(loop.plant.q),
                                atol=1e-3)
@@ -313,7 +313,7 @@ def test_a_payload_that_is_refused_changes_nothing():
     loop = learned(2.0)
     before, estimate = loop.control.gravity_torque(), loop.control.adaptation.payload.mass
     with pytest.raises(ModelError, match='its motor may give'):
-        loop.control.set_payload(Payload('tool0', 500.0, (0.0, 0.0, 0.0), NOTHING))
+        loop.control.load_changes.set_payload(Payload('tool0', 500.0, (0.0, 0.0, 0.0), NOTHING))
     np.testing.assert_array_equal(loop.control.gravity_torque(), before)
     assert loop.control.adaptation.payload.mass == estimate
 
@@ -333,5 +333,5 @@ def test_without_room_for_a_payload_there_is_no_adaptive_law():
         ArmController(dynamics, ADAPTIVE)
     control = ArmController(dynamics)
     with pytest.raises(ModelError, match=r'with_slots\(model\)'):
-        control.enter('adaptive')
+        control.changes.enter('adaptive')
     assert control.settings.mode == 'computed_torque'

@@ -26,13 +26,13 @@ def requests(loop):
 
     return {
         'track': lambda: loop.follow(loop.swing(1.0, 0.4), 1.0),
-        'hold': lambda: control.hold(),
-        'float': lambda: control.compensate_gravity(),
-        'stop': lambda: control.stop('stop'),
-        'fail': lambda: (control.fail('x'), control.reset_fault()),
+        'hold': lambda: control.requests.hold(),
+        'float': lambda: control.requests.compensate_gravity(),
+        'stop': lambda: control.requests.stop('stop'),
+        'fail': lambda: (control.requests.fail('x'), control.reset_fault()),
         'silence': lambda: loop.coast(0.03),
         'resume': lambda: (loop.coast(0.03),
-                           control.resume(loop.now, loop.plant.q, loop.plant.qd)),
+                           control.activation.resume(loop.now, loop.plant.q, loop.plant.qd)),
         'stiff': lambda: swap_gains(60.0, 1.0), 'soft': lambda: swap_gains(2.0, 0.1)}
 
 
@@ -61,12 +61,12 @@ def test_no_change_of_mode_or_gains_steps_the_torque_or_passes_the_limit(law, ra
 def test_excessive_gains_saturate_and_that_is_reported():
     loop = arm(gains={'natural_frequency': 200.0}, plant=HEAVY)
     loop.run(0.7)
-    assert not loop.control.saturated_joints()
+    assert not loop.control.status.saturated_joints()
     loop.plant.q[1] += 0.1
     reported = set()
     for _ in range(100):
         loop.cycle()
-        reported.update(loop.control.saturated_joints())
+        reported.update(loop.control.status.saturated_joints())
     assert 'joint2' in reported and 'joint7' not in reported
     assert np.all(np.abs(loop.torques) <= MODEL.effort_limit)
 
@@ -141,7 +141,7 @@ def test_settings_that_are_refused_change_nothing():
     for bad in ({'effort_margin': 1.5}, {'torque_rate_limit': 0.0}):
         with pytest.raises(ParameterError):
             change_settings(control, reflection__gain=1.0, **bad)
-        assert control.settings is before and not control.reflection.enabled
+        assert control.settings is before and not control.inputs.reflection.enabled
 
 
 def test_a_model_without_effort_limit_needs_one():
@@ -212,7 +212,7 @@ def test_whatever_comes_as_a_trajectory_is_followed_or_refused(points, delay):
     assert 0.0 < duration < math.inf
     torque, _ = control.update(FUZZED.now, BENT, np.zeros(7))
     assert np.isfinite(torque).all() and np.isfinite(control.reference.q).all()
-    control.stop('next')
+    control.requests.stop('next')
 
 
 FUZZED = arm()

@@ -99,10 +99,10 @@ def test_linear_feedback_is_braked_as_early_as_a_hand():
         mode='linear_feedback', activation_time=0.02, torque_rate_limit=1e6))
     loop.run(0.05)
     for _ in range(250):
-        loop.control.take_linear_feedback(loop.now, held)
+        loop.control.inputs.take_linear_feedback(loop.now, held)
         loop.cycle()
     assert loop.control.mode is Mode.LINEAR_FEEDBACK and not loop.control.terms[Term.LIMIT].any()
     loop.plant.q[JOINT], loop.plant.qd[JOINT] = MODEL.upper[JOINT] - 0.06, 1.0
-    loop.control.take_linear_feedback(loop.now, held)
+    loop.control.inputs.take_linear_feedback(loop.now, held)
     loop.cycle()
     assert loop.control.terms[Term.LIMIT][JOINT] < -1.0

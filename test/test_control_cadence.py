@@ -57,15 +57,15 @@ def test_gains_that_are_too_high_for_the_rate_do_not_throw_the_arm(period):
     loop.run(0.2)
     loop.follow(loop.swing(2.0), 2.0)
     loop.run(0.8)
-    assert not loop.control.unstable_gains
+    assert not loop.control.status.unstable_gains
     change_settings(loop.control, natural_frequency=500.0)
     loop.run(1.5)
     assert np.abs(loop.q - [row[3] for row in loop.log]).max() < 0.01
     assert loop.control.mode is Mode.HOLD and not loop.control.fault
-    assert loop.control.unstable_gains.endswith(
+    assert loop.control.status.unstable_gains.endswith(
         f'kd = 1000 1/s is unstable with a torque every {1e3 * period:.0f} ms')
     factor, = stable_gains.factors(*np.array([[250e3], [1000.0], [period]]))
-    assert loop.control.bandwidth_factor == pytest.approx(factor) and factor < 0.7
+    assert loop.control.status.bandwidth_factor == pytest.approx(factor) and factor < 0.7
 
 
 def test_late_states_and_seldom_torques_are_reported_each_by_name():
@@ -77,7 +77,8 @@ def test_late_states_and_seldom_torques_are_reported_each_by_name():
                                (0.015, 0.0, 'a torque every 15 ms')):
         share.usual[()] = share.gap[()] = share.least[()] = usual
         share.lag[()] = late
-        assert loop.control.unstable_gains.endswith(f'kd = 200 1/s is unstable with {words}')
+        assert loop.control.status.unstable_gains.endswith(
+            f'kd = 200 1/s is unstable with {words}')
 
 
 @pytest.mark.parametrize('delay', [0.02, 0.03, 0.045])

@@ -241,7 +241,7 @@ def test_a_report_changes_no_torque():
 
 def test_a_floating_arm_may_be_pushed():
     loop = guarded('stop')
-    loop.control.compensate_gravity()
+    loop.control.requests.compensate_gravity()
     loop.run(0.3)
     loop.plant.push(TIP, [0.0, 40.0, 0.0, 0.0, 0.0, 0.0])
     loop.run(0.1)
@@ -257,7 +257,8 @@ def test_known_wrenches_are_no_collision():
         for _ in range(200):
             if known:
                 R = loop.dynamics.forward_kinematics(loop.plant.q, TIP)[:3, :3]
-                loop.control.apply_wrench(loop.now, TIP, [*(R.T @ wrench[:3]), 0.0, 0.0, 0.0])
+                loop.control.inputs.apply_wrench(
+                    loop.now, TIP, [*(R.T @ wrench[:3]), 0.0, 0.0, 0.0])
             loop.cycle()
         assert bool(loop.control.fault) is not known
 
@@ -298,7 +299,7 @@ def test_switched_it_goes_over_smoothly():
     change_settings(loop.control, disturbance_observer=True)
     loop.run(4.0)
     assert np.abs(loop.error[-1]).max() < 3.5e-4
-    loop.control.change(loop.settings)
+    loop.control.changes.change(loop.settings)
     loop.run(1.0)
     assert np.abs(loop.error[-1]).max() > 1e-3
     steps = np.abs(np.diff(loop.torques[begin:], axis=0)) / LIMIT
@@ -311,7 +312,7 @@ def test_known_wrenches_are_not_compensated_twice():
     loop.plant.push(TIP, wrench)
     for _ in range(1500):
         R = loop.dynamics.forward_kinematics(loop.plant.q, TIP)[:3, :3]
-        loop.control.apply_wrench(loop.now, TIP, [*(R.T @ wrench[:3]), 0.0, 0.0, 0.0])
+        loop.control.inputs.apply_wrench(loop.now, TIP, [*(R.T @ wrench[:3]), 0.0, 0.0, 0.0])
         loop.cycle()
     # what is learned while the wrench is filtered, is unlearned
     assert np.abs(loop.control.terms[Term.INTEGRAL] / LIMIT).max() < 5e-3

@@ -51,8 +51,8 @@ def test_started_in_motion_it_comes_to_rest(law):
 def test_deactivated_it_refuses_and_can_be_activated_again():
     loop = arm()
     loop.moving()
-    loop.control.deactivate()
-    assert loop.control.mode is Mode.INACTIVE and loop.control.at_rest
+    loop.control.activation.deactivate()
+    assert loop.control.mode is Mode.INACTIVE and loop.control.status.at_rest
     with pytest.raises(StateError, match='not active; activate it first'):
         loop.follow(BENT, 1.0)
     loop.start(BENT)
@@ -68,7 +68,7 @@ def test_without_activation_the_torque_is_gravity_and_damping():
         torque, verdict = control.update(now, BENT, np.zeros(7))
     np.testing.assert_allclose(torque, dyn.gravity(BENT), **ROUNDING)
     assert verdict.ok and control.mode is Mode.INACTIVE
-    np.testing.assert_allclose(control.coast(0.3)[0], dyn.gravity(BENT), **ROUNDING)
+    np.testing.assert_allclose(control.cycle.coast(0.3)[0], dyn.gravity(BENT), **ROUNDING)
 
 
 def test_a_fast_motion_is_tracked_to_half_a_milliradian():
@@ -182,7 +182,7 @@ def test_floating_it_stays_and_follows_the_hand():
     np.testing.assert_array_equal(loop.control.reference.q, loop.q[-1])
     expected = loop.dynamics.gravity(loop.q[-1]) - loop.gains.damping * loop.column(2)[-1]
     np.testing.assert_allclose(loop.torque, expected, **ROUNDING)
-    loop.control.hold()
+    loop.control.requests.hold()
     loop.settle()
     loop.run(0.2)  # wrists that were pushed beyond twice their velocity limit stop from rest
     assert np.abs(loop.plant.qd).max() < 1e-3
@@ -210,7 +210,7 @@ def test_stopped_at_full_speed_it_decelerates_within_limits_and_stays(friction):
     loop = arm(friction=friction)
     loop.moving(share=0.95)
     begin, speed = len(loop.log), loop.column(4)[-1]
-    loop.control.stop('enough')
+    loop.control.requests.stop('enough')
     assert loop.control.mode is Mode.STOP and loop.control.message == 'enough'
     loop.run(0.31)
     assert loop.control.mode is Mode.HOLD
@@ -235,7 +235,7 @@ def test_stopped_in_front_of_a_limit_it_stays_inside():
     loop.follow(goal, 1.2)
     while loop.plant.q[3] < 2.0:
         loop.cycle()
-    loop.control.stop('enough')
+    loop.control.requests.stop('enough')
     loop.run(1.0)
     assert loop.q[:, 3].max() < MODEL.upper[3]
     assert loop.control.mode is Mode.HOLD
@@ -245,7 +245,7 @@ def test_a_stop_of_a_stop_is_a_stop():
     loop = arm()
     loop.moving(share=0.9)
     for _ in range(5):
-        loop.control.stop('again')
+        loop.control.requests.stop('again')
         loop.run(0.05)
     loop.run(0.3)
     assert loop.control.mode is Mode.HOLD

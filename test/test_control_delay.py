@@ -49,7 +49,7 @@ def swing(delay, frequency):
     loop.plant.push('link4', [0.0, 0.0, 20.0, 0.0, 0.0, 0.0])
     first = run(50)
     loop.plant.push('link4', None)
-    return first, run(2000), loop.control.oscillations
+    return first, run(2000), loop.control.status.oscillations
 
 
 @pytest.mark.parametrize('column', [2, 3, 4])

@@ -171,16 +171,16 @@ def test_states_of_exchanged_joints_are_not_used_until_their_names_are_right():
     arm.qd[[1, 4]] = 0.6, -0.5
     for _ in range(10):  # until they are 23 mrad from each other
         assert arm.receive() is not None
-    before = arm.control.states.q.copy()
+    before = arm.control.status.states.q.copy()
     for _ in range(130):
         arm.receive(swapped)
-        assert arm.control.states.kind != FROM_STATE
-        np.testing.assert_array_equal(arm.control.states.q, before)
+        assert arm.control.status.states.kind != FROM_STATE
+        np.testing.assert_array_equal(arm.control.status.states.q, before)
     expected = ("joints 'joint{}' and 'joint{}' seem to be exchanged: each has position and "
                 'velocity of the other; check joint names')
-    assert arm.control.state_problem in (expected.format(2, 5), expected.format(5, 2))
+    assert arm.control.status.state_problem in (expected.format(2, 5), expected.format(5, 2))
     assert 'no good data for 0.25' in arm.control.fault
-    assert arm.control.state_problem in arm.control.fault
+    assert arm.control.status.state_problem in arm.control.fault
     arm.receive()
-    assert arm.control.states.kind == FROM_STATE and not arm.control.state_problem
-    np.testing.assert_allclose(arm.control.states.q, arm.q)
+    assert arm.control.status.states.kind == FROM_STATE and not arm.control.status.state_problem
+    np.testing.assert_allclose(arm.control.status.states.q, arm.q)

@@ -15,7 +15,7 @@ def arm_in(mode):
     if mode in ('track', 'stop'):
         loop.moving()
     if mode == 'stop':
-        loop.control.stop('enough')
+        loop.control.requests.stop('enough')
     return loop
 
 
@@ -28,7 +28,7 @@ def test_silence_in_motion_is_bridged_by_the_model(silence):
     assert loop.control.message == 'the joint states are silent'
     # no state is received, yet the arm follows the reference: the model is right
     assert np.abs(loop.error[begin:]).max() < 0.01
-    loop.control.resume(loop.now, loop.plant.q, loop.plant.qd)
+    loop.control.activation.resume(loop.now, loop.plant.q, loop.plant.qd)
     loop.run(1.0)
     assert loop.largest_change <= 1.0 + 1e-9
     assert loop.control.mode is Mode.HOLD
@@ -45,12 +45,12 @@ def test_a_pause_without_torques_ends_a_motion_but_no_float(floats):
     loop = arm()
     loop.moving()
     if floats:
-        loop.control.compensate_gravity()
+        loop.control.requests.compensate_gravity()
         loop.run(0.1)
     for _ in range(200):
         loop.plant.step(loop.torque)
     loop.now += 0.2
-    loop.control.resume(loop.now, loop.plant.q, loop.plant.qd)
+    loop.control.activation.resume(loop.now, loop.plant.q, loop.plant.qd)
     begin = len(loop.log)
     loop.run(0.1)
     if floats:
@@ -90,14 +90,14 @@ def test_silence_without_a_model_error_needs_no_feedback_to_hold_an_unknown_load
 def test_a_fault_is_latched_until_it_is_reset():
     loop = arm()
     loop.moving()
-    loop.control.fail('the first')
-    loop.control.fail('the second')
+    loop.control.requests.fail('the first')
+    loop.control.requests.fail('the second')
     assert loop.control.fault == 'the first' and loop.control.mode is Mode.STOP
-    for request in (lambda: loop.follow(BENT, 2.0), lambda: loop.control.hold(),
-                    lambda: loop.control.compensate_gravity()):
+    for request in (lambda: loop.follow(BENT, 2.0), lambda: loop.control.requests.hold(),
+                    lambda: loop.control.requests.compensate_gravity()):
         with pytest.raises(StateError, match='a fault is latched: the first; .*reset_fault'):
             request()
-    loop.control.stop('stop is always allowed')
+    loop.control.requests.stop('stop is always allowed')
     loop.run(0.8)
     assert loop.control.mode is Mode.HOLD and loop.control.fault == 'the first'
     assert np.abs(loop.error).max() < 5e-4
@@ -111,7 +111,7 @@ def test_a_fault_while_holding_changes_no_torque():
     loop = arm()
     loop.run(1.0)
     before = loop.torque
-    loop.control.fail('odd')
+    loop.control.requests.fail('odd')
     loop.run(0.1)
     np.testing.assert_allclose(loop.torque, before, **ROUNDING)
     assert loop.control.mode is Mode.HOLD
@@ -188,12 +188,12 @@ def test_finite_but_implausible_states_are_faults(speed):
     assert np.isfinite(torque).all()
     assert MODEL.joint_names[2] in loop.control.fault
     for _ in range(5):
-        loop.control.stop('again')
-        assert np.isfinite(loop.control.coast(loop.now)[0]).all()
+        loop.control.requests.stop('again')
+        assert np.isfinite(loop.control.cycle.coast(loop.now)[0]).all()
 
 
 def test_silence_does_not_activate():
     loop = arm()
-    loop.control.deactivate()
-    loop.control.resume(loop.now, loop.plant.q, loop.plant.qd)
+    loop.control.activation.deactivate()
+    loop.control.activation.resume(loop.now, loop.plant.q, loop.plant.qd)
     assert loop.control.mode is Mode.INACTIVE

@@ -17,7 +17,7 @@ def run(loop, seconds, every=SLOW):
     for _ in range(round(seconds / loop.period)):
         fresh = len(loop.log) % every == 0
         loop.send((loop.control.update(loop.now, loop.plant.q, loop.plant.qd) if fresh
-                   else loop.control.between(loop.now))[0])
+                   else loop.control.cycle.between(loop.now))[0])
 
 
 def swing(loop, go):
@@ -57,8 +57,8 @@ def test_gains_that_states_alone_do_not_allow_are_used():
         loop.plant.qd[:] += 0.1
         go(loop, 0.7)
         assert np.abs(loop.plant.qd).max() < 1e-3
-    assert 'with a torque every 10 ms' in slow.control.unstable_gains
-    assert not fast.control.unstable_gains
+    assert 'with a torque every 10 ms' in slow.control.status.unstable_gains
+    assert not fast.control.status.unstable_gains
     assert np.abs(fast.error).max() < np.abs(slow.error).max()
 
 
@@ -77,7 +77,7 @@ def test_a_prediction_that_is_far_off_is_not_used():
     loop.control.update(loop.now, state[0], np.full(7, 80.0))
     for _ in range(20):  # 80 rad/s would be 1.6 rad
         loop.now += 1e-3
-        torque, _ = loop.control.between(loop.now)
+        torque, _ = loop.control.cycle.between(loop.now)
         predicted = loop.control.host.memory.predicted.q
         assert np.isfinite(torque).all() and np.abs(predicted - state[0]).max() < 0.3
     loop.now += 1e-3

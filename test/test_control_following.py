@@ -18,9 +18,10 @@ def point(goal, seconds):
 
 def begin(loop, goal, seconds, lead, tolerances=None):
     control = loop.control
-    start_state = control.start_state(lead)
-    trajectory = control.plan(start_state, control.model.joint_names, [point(goal, seconds)])
-    return control.begin(start_state, trajectory, tolerances)
+    start_state = control.motions.start_state(lead)
+    trajectory = control.motions.plan(
+        start_state, control.model.joint_names, [point(goal, seconds)])
+    return control.motions.begin(start_state, trajectory, tolerances)
 
 
 @pytest.fixture
@@ -35,15 +36,15 @@ def test_planned_ahead_it_starts_from_the_future_reference(loop, prelude):
     if prelude != 'hold':
         loop.moving()
     if prelude == 'stop':
-        loop.control.stop('enough')
+        loop.control.requests.stop('enough')
     if prelude == 'end of a motion':
         loop.run(0.9)
     mode = loop.control.mode
     begun = len(loop.log)
     assert begin(loop, BENT, 1.5, 0.2)
-    assert loop.control.following and loop.control.mode is mode
+    assert loop.control.status.following and loop.control.mode is mode
     loop.run(1.9)
-    assert loop.control.code is ResultCode.SUCCESSFUL and not loop.control.following
+    assert loop.control.status.code is ResultCode.SUCCESSFUL and not loop.control.status.following
     np.testing.assert_allclose(loop.plant.q, BENT, atol=1e-4)
     assert np.abs(loop.error[begun:]).max() < 2e-3
     steps = np.abs(np.diff(loop.column(4)[begun - 1:], axis=0))
@@ -56,28 +57,29 @@ def test_a_motion_that_waits_has_not_the_code_of_the_one_before(loop):
     assert begin(loop, BENT, 0.6, 0.2)
     loop.run(0.15)
     assert loop.control.message == 'the goal is reached', 'the one before has ended'
-    assert loop.control.following and loop.control.code is None
+    assert loop.control.status.following and loop.control.status.code is None
     loop.run(0.7)
-    assert loop.control.code is ResultCode.SUCCESSFUL and not loop.control.following
+    assert loop.control.status.code is ResultCode.SUCCESSFUL and not loop.control.status.following
 
 
 def test_a_departure_that_has_passed_is_missed(loop):
     control = loop.control
-    start_state = control.start_state(0.05)
-    trajectory = control.plan(start_state, control.model.joint_names, [point(ELSEWHERE, 1.0)])
+    start_state = control.motions.start_state(0.05)
+    trajectory = control.motions.plan(
+        start_state, control.model.joint_names, [point(ELSEWHERE, 1.0)])
     loop.run(0.1)
-    assert not control.begin(start_state, trajectory)
-    assert control.mode is Mode.HOLD and not control.following
+    assert not control.motions.begin(start_state, trajectory)
+    assert control.mode is Mode.HOLD and not control.status.following
 
 
 def test_a_departure_off_the_way_is_missed(loop):
     loop.moving()
     control = loop.control
-    start_state = control.start_state(0.2)
-    trajectory = control.plan(start_state, control.model.joint_names, [point(BENT, 1.5)])
-    control.stop('enough')
+    start_state = control.motions.start_state(0.2)
+    trajectory = control.motions.plan(start_state, control.model.joint_names, [point(BENT, 1.5)])
+    control.requests.stop('enough')
     loop.run(0.05)
-    assert not control.begin(start_state, trajectory)
+    assert not control.motions.begin(start_state, trajectory)
     assert control.mode is Mode.STOP and control.message == 'enough'
 
 
@@ -88,19 +90,20 @@ def test_the_future_position_of_a_floating_arm_is_unknown():
     assert loop.control.mode is Mode.FLOAT
     assert begin(loop, ELSEWHERE, 1.0, 0.0)
     loop.run(1.3)
-    assert loop.control.code is ResultCode.SUCCESSFUL
+    assert loop.control.status.code is ResultCode.SUCCESSFUL
 
 
 @pytest.mark.parametrize('request_', ['stop', 'hold', 'float', 'fail', 'deactivate', 'silence'])
 def test_what_is_about_to_begin_is_forgotten(loop, request_):
     assert begin(loop, ELSEWHERE, 1.0, 0.2)
-    count = loop.control.interruptions
-    {'stop': lambda: loop.control.stop('enough'), 'hold': loop.control.hold,
-     'float': loop.control.compensate_gravity, 'fail': lambda: loop.control.fail('broken'),
-     'deactivate': loop.control.deactivate, 'silence': loop.silence}[request_]()
-    assert not loop.control.following and loop.control.interruptions > count
+    count = loop.control.status.interruptions
+    requests = loop.control.requests
+    {'stop': lambda: requests.stop('enough'), 'hold': requests.hold,
+     'float': requests.compensate_gravity, 'fail': lambda: requests.fail('broken'),
+     'deactivate': loop.control.activation.deactivate, 'silence': loop.silence}[request_]()
+    assert not loop.control.status.following and loop.control.status.interruptions > count
     loop.run(0.5)
-    assert loop.control.code is None and not loop.control.following
+    assert loop.control.status.code is None and not loop.control.status.following
     np.testing.assert_allclose(loop.plant.q, BENT, atol=1e-3)
 
 
@@ -113,9 +116,10 @@ def test_a_newer_one_takes_the_place_of_what_was_about_to_begin(loop):
 
 def test_points_count_from_their_own_time(loop):
     control = loop.control
-    start_state = control.start_state(0.2)
+    start_state = control.motions.start_state(0.2)
     points = [point(BENT, 0.1), point(ELSEWHERE, 1.0)]
-    trajectory = control.plan(start_state, control.model.joint_names, points, zero=loop.now)
+    trajectory = control.motions.plan(
+        start_state, control.model.joint_names, points, zero=loop.now)
     # from the last cycle, a period ago
     assert trajectory.duration == pytest.approx(1.0 - 0.2 + loop.period)
     assert len(trajectory.times) == 2, 'the start, and what is still ahead'
@@ -145,28 +149,29 @@ def test_a_goal_brings_its_own_tolerances(tolerances, goal, plant, code):
     loop.control.follow(loop.now, loop.control.model.joint_names, [point(target, goal)],
                         tolerances=tolerances)
     loop.run(goal + 0.5)
-    assert loop.control.code is code
+    assert loop.control.status.code is code
     assert ("joint 'joint6'" in loop.control.message) is (code is not ResultCode.SUCCESSFUL)
 
 
 def test_broken_off_it_has_no_code(loop):
     loop.moving()
-    assert loop.control.code is None and loop.control.trajectory[1] == pytest.approx(1.0, abs=0.01)
-    loop.control.stop('the goal is cancelled')
+    assert loop.control.status.code is None and loop.control.status.trajectory[1] == pytest.approx(
+        1.0, abs=0.01)
+    loop.control.requests.stop('the goal is cancelled')
     loop.settle()
-    assert loop.control.code is None and loop.control.message == 'the goal is cancelled'
+    assert loop.control.status.code is None and loop.control.message == 'the goal is cancelled'
     rest = loop.plant.q.copy()
     loop.run(1.0)
     assert np.abs(loop.plant.q - rest).max() < 5e-3
 
 
 def test_after_a_fault_nothing_departs(loop):
-    loop.control.fail('broken')
+    loop.control.requests.fail('broken')
     with pytest.raises(StateError, match='a fault is latched: broken'):
-        loop.control.start_state()
-    loop.control.deactivate()
+        loop.control.motions.start_state()
+    loop.control.activation.deactivate()
     with pytest.raises(StateError, match='not active'):
-        loop.control.start_state(0.1)
+        loop.control.motions.start_state(0.1)
 
 
 def test_partial_goals_where_allowed():
@@ -197,7 +202,7 @@ def test_a_dense_plan_from_the_measured_position_is_joined(loop):
     begun = len(loop.log)
     loop.control.follow(loop.now, loop.control.model.joint_names, points)
     loop.run(1.3)
-    assert loop.control.code is ResultCode.SUCCESSFUL
+    assert loop.control.status.code is ResultCode.SUCCESSFUL
     assert np.abs(loop.error[begun:]).max() < 2e-3
     np.testing.assert_allclose(loop.plant.q, ELSEWHERE, atol=1e-4)
 
@@ -209,7 +214,7 @@ def test_by_default_a_joint_far_from_its_reference_ends_the_motion_with_its_name
     loop.run(0.3)
     loop.plant.push('link4', [0.0, 0.0, 400.0, 0.0, 0.0, 0.0])
     loop.run(0.5)
-    assert loop.control.aborted and 'misses its reference by 0.2' in loop.control.message
+    assert loop.control.status.aborted and 'misses its reference by 0.2' in loop.control.message
     assert loop.control.message.startswith("joint 'joint")
 
 
@@ -219,7 +224,7 @@ def test_by_default_the_goal_is_reached_only_where_it_is():
     loop.run(0.6)
     loop.follow(BENT + 0.25, 1.0)
     loop.run(3.5)
-    assert loop.control.code is ResultCode.GOAL_TOLERANCE_VIOLATED
+    assert loop.control.status.code is ResultCode.GOAL_TOLERANCE_VIOLATED
     assert 'tolerance 0.05' in loop.control.message
     yielding = settings_of(mode='joint_impedance')
     assert not np.isfinite(Loop(MODEL, yielding).control.design.tolerances.goal).any()

@@ -68,9 +68,9 @@ def test_an_arm_that_is_carried_twice_is_not_thrown_at_the_end_of_control():
     arm.until_fault()
     arm.run(1.0)
     place = arm.plant.q.copy()
-    arm.control.shut_down('the end')
-    while not arm.control.shutdown_over and arm.now < 15.0:
+    arm.control.requests.shut_down('the end')
+    while not arm.control.status.shutdown_over and arm.now < 15.0:
         arm.run(1e-3)
-    assert arm.control.shutdown_over
+    assert arm.control.status.shutdown_over
     assert np.abs(arm.waiting[-1]).max() < 0.5 and not arm.control.gravity_torque().any()
     assert np.abs(arm.plant.q - place).max() < 5e-3

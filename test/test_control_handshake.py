@@ -31,7 +31,7 @@ def with_tool(mass, link='tool0', com=(0.0, 0.0, 0.0)):
 
 def shake(effort, settings=None, driver=False, q=BENT, qd=STILL):
     control = arm(settings=settings).control
-    return control.check_effort(q, qd, np.asarray(effort, dtype=float), driver)
+    return control.activation.check_effort(q, qd, np.asarray(effort, dtype=float), driver)
 
 
 def test_the_pose_of_these_tests_has_gravity_torques():
@@ -108,11 +108,11 @@ def test_a_known_payload_is_expected():
     from robodyn_ros.model import Payload
     loop = arm()
     loop = type(loop)(MODEL.with_payload('tool0', 0.0), q=BENT)
-    loop.control.deactivate()
-    loop.control.set_payload(Payload('tool0', 3.0, (0, 0, 0), np.zeros((3, 3))))
-    assert loop.control.check_effort(BENT, STILL, with_tool(3.0)) == ''
+    loop.control.activation.deactivate()
+    loop.control.load_changes.set_payload(Payload('tool0', 3.0, (0, 0, 0), np.zeros((3, 3))))
+    assert loop.control.activation.check_effort(BENT, STILL, with_tool(3.0)) == ''
     with pytest.raises(StateError):
-        loop.control.check_effort(BENT, STILL, with_tool(0.0))
+        loop.control.activation.check_effort(BENT, STILL, with_tool(0.0))
 
 
 def test_the_tip_is_the_last_link_down_the_tree():
@@ -122,7 +122,7 @@ def test_the_tip_is_the_last_link_down_the_tree():
 def test_the_check_does_not_change_gravity():
     loop = arm()
     before = loop.dynamics.runtime.copy()
-    loop.control.check_effort(BENT, STILL, GRAVITY)
+    loop.control.activation.check_effort(BENT, STILL, GRAVITY)
     np.testing.assert_array_equal(loop.dynamics.runtime, before)
 
 
@@ -136,17 +136,17 @@ def test_one_joint_has_no_mounting_to_be_found():
     dyn = Dynamics(model)
     control = type(PLAIN)(dyn)
     with pytest.raises(StateError, match="the sign of 'hinge' is flipped"):
-        control.check_effort(np.zeros(1), np.zeros(1), np.array([-9.81]))
+        control.activation.check_effort(np.zeros(1), np.zeros(1), np.array([-9.81]))
     with pytest.raises(StateError, match="hinge' reports 30.00.*compare masses"):
-        control.check_effort(np.zeros(1), np.zeros(1), np.array([30.0]))
+        control.activation.check_effort(np.zeros(1), np.zeros(1), np.array([30.0]))
 
 
 def test_an_arm_that_the_usable_effort_cannot_hold_is_not_taken_over():
     stretched = np.array([0.0, np.pi / 2, 0.0, 0.0, 0.0, 0.0, 0.0])
     loop = Loop(MODEL, settings_of(effort_margin=0.15))
     with pytest.raises(StateError, match=r"'joint2' would need .* effort_margin"):
-        loop.control.check_state(stretched, np.zeros(7))
-    loop.control.check_state(np.zeros(7), np.zeros(7))
+        loop.control.activation.check_state(stretched, np.zeros(7))
+    loop.control.activation.check_state(np.zeros(7), np.zeros(7))
 
 
 def test_limits_below_the_gravity_torque_are_refused_while_the_arm_is_held():

@@ -32,7 +32,7 @@ def test_a_payload_is_blended_in_and_held():
     loop = loop_with(plant=LOADED)
     loop.run(1.5)
     assert np.abs(loop.error[-1]).max() > 1e-3
-    loop.control.set_payload(LOAD)
+    loop.control.load_changes.set_payload(LOAD)
     begin = len(loop.log) - 1
     loop.run(1.5)
     assert np.abs(loop.error[-1]).max() < 1e-5
@@ -45,7 +45,7 @@ def test_a_payload_is_blended_in_and_held():
 
 def test_the_payload_has_a_term_of_its_own_and_terms_sum_to_what_is_sent():
     loop = loop_with(plant=LOADED, settings=settings_of(load_time=0.1))
-    loop.control.set_payload(LOAD)
+    loop.control.load_changes.set_payload(LOAD)
     loop.moving()
     terms, (_, q, qd, *_) = loop.control.terms, loop.log[-1]
     qdd = loop.control.reference.qdd
@@ -69,13 +69,13 @@ def test_what_is_cut_is_the_limit_term():
 
 def test_payloads_on_links_of_one_body_add_up_and_go():
     control = loop_with().control
-    control.deactivate()
-    control.set_payload(LOAD)
-    control.set_payload(Payload('link7', 0.5, (0.1, 0.0, 0.0), np.zeros((3, 3))))
+    control.activation.deactivate()
+    control.load_changes.set_payload(LOAD)
+    control.load_changes.set_payload(Payload('link7', 0.5, (0.1, 0.0, 0.0), np.zeros((3, 3))))
     both = LOADED.with_payload('link7', 0.5, (0.1, 0.0, 0.0))
     np.testing.assert_allclose(control.gravity_torque(), Dynamics(both).gravity(BENT), **ROUNDING)
-    control.set_payload(Payload('tool0', 0.0, (0, 0, 0), np.zeros((3, 3))))
-    control.set_payload(Payload('link7', 0.0, (0, 0, 0), np.zeros((3, 3))))
+    control.load_changes.set_payload(Payload('tool0', 0.0, (0, 0, 0), np.zeros((3, 3))))
+    control.load_changes.set_payload(Payload('link7', 0.0, (0, 0, 0), np.zeros((3, 3))))
     np.testing.assert_allclose(control.gravity_torque(), Dynamics(MODEL).gravity(BENT), **ROUNDING)
     assert not control.loads.payloads
 
@@ -84,7 +84,7 @@ def test_gravity_turns_smoothly_with_the_base():
     turned = MODEL.with_gravity((4.905, 0.0, -8.4957))  # 30 degrees
     loop = loop_with(plant=turned)
     loop.run(1.0)
-    loop.control.set_gravity(turned.gravity)
+    loop.control.load_changes.set_gravity(turned.gravity)
     begin = len(loop.log) - 1
     loop.run(1.5)
     np.testing.assert_allclose(loop.torque, Dynamics(turned).gravity(loop.plant.q), atol=1e-3)
@@ -105,7 +105,7 @@ def test_a_payload_that_cannot_be_is_refused_and_changes_nothing(payload, words)
     link, mass, com, inertia = (*payload, (0.0, 0.0, 0.0), np.zeros((3, 3)))[:4] if len(
         payload) == 2 else payload
     with pytest.raises(ModelError, match=words):
-        loop.control.set_payload(Payload(link, mass, com, inertia))
+        loop.control.load_changes.set_payload(Payload(link, mass, com, inertia))
     loop.run(0.05)
     np.testing.assert_array_equal(loop.dynamics.runtime, before)
 
@@ -114,14 +114,14 @@ def test_a_payload_that_cannot_be_is_refused_and_changes_nothing(payload, words)
 def test_a_gravity_that_cannot_be_is_refused(gravity):
     loop = loop_with()
     with pytest.raises(ModelError, match='gravity .*(at most 30|three finite numbers)'):
-        loop.control.set_gravity(gravity)
+        loop.control.load_changes.set_gravity(gravity)
     np.testing.assert_array_equal(loop.control.loads.gravity, MODEL.gravity)
 
 
 def test_dynamics_without_slots_name_the_remedy():
     dyn = Dynamics(MODEL)
     with pytest.raises(ModelError, match=r'with_slots\(model\)'):
-        ArmController(dyn).set_payload(LOAD)
+        ArmController(dyn).load_changes.set_payload(LOAD)
 
 
 # --- wrenches -----------------------------------------------------------------------------------
@@ -145,7 +145,7 @@ def test_a_known_wrench_is_carried_by_the_motors_not_by_an_error(link):
     loop.plant.push(link, wrench)
     for _ in range(1000):
         # what a sensor in the link would measure
-        loop.control.apply_wrench(loop.now, link, turned(axes(loop, link).T, wrench))
+        loop.control.inputs.apply_wrench(loop.now, link, turned(axes(loop, link).T, wrench))
         loop.cycle()
     assert np.abs(loop.error[-1]).max() < 1e-3
     J = loop.dynamics.jacobian(loop.plant.q, link)
@@ -153,7 +153,7 @@ def test_a_known_wrench_is_carried_by_the_motors_not_by_an_error(link):
                                -J.T @ wrench, atol=1e-2)
     # once it is not reported any more, it does not count any more, and the arm yields
     loop.run(0.5)
-    assert not loop.control.terms[Term.EXTERNAL].any() and not loop.control.wrenches.links
+    assert not loop.control.terms[Term.EXTERNAL].any() and not loop.control.inputs.wrenches.links
     assert np.abs(loop.error[-1]).max() > 1e-2
     assert loop.largest_change < 0.3
 
@@ -163,7 +163,7 @@ def test_wrenches_on_several_links_add_up():
     loop.run(0.3)
     wrenches = {'tool0': np.arange(6.0), 'link7': np.ones(6), 'link3': -np.arange(6.0)}
     for link, wrench in wrenches.items():
-        loop.control.apply_wrench(loop.now, link, wrench)
+        loop.control.inputs.apply_wrench(loop.now, link, wrench)
     q = loop.plant.q.copy()
     loop.control.update(loop.now + 0.02, q, 0.0 * q)  # the time constant of the filter
     expected = -sum(loop.dynamics.jacobian(q, link).T @ turned(axes(loop, link), wrench)
@@ -174,7 +174,7 @@ def test_wrenches_on_several_links_add_up():
 
 def test_a_floating_arm_yields_to_a_known_wrench():
     loop = loop_with(settings=settings_of(mode='gravity_compensation'))
-    loop.control.apply_wrench(loop.now, 'tool0', np.full(6, 5.0))
+    loop.control.inputs.apply_wrench(loop.now, 'tool0', np.full(6, 5.0))
     loop.cycle()
     assert not loop.control.terms[Term.EXTERNAL].any()
 
@@ -188,8 +188,8 @@ def test_a_floating_arm_yields_to_a_known_wrench():
 def test_a_wrench_that_makes_no_sense_is_refused(link, wrench, error, words):
     control = loop_with().control
     with pytest.raises(error, match=words):
-        control.apply_wrench(0.0, link, wrench)
-    assert not control.wrenches.links
+        control.inputs.apply_wrench(0.0, link, wrench)
+    assert not control.inputs.wrenches.links
 
 
 # --- rotors, and the part of gravity that is commanded ------------------------------------------
@@ -219,7 +219,7 @@ def test_part_of_gravity_while_it_follows_all_of_it_when_it_matters():
     loop.coast(1.0)
     np.testing.assert_allclose(loop.torque, loop.dynamics.gravity(loop.control.reference.q),
                                rtol=1e-5, atol=1e-5)
-    loop.control.resume(loop.now, loop.plant.q, loop.plant.qd)
+    loop.control.activation.resume(loop.now, loop.plant.q, loop.plant.qd)
     np.testing.assert_allclose(loop.control.gravity_torque(), loop.dynamics.gravity(loop.plant.q),
                                **ROUNDING)
 
@@ -227,42 +227,43 @@ def test_part_of_gravity_while_it_follows_all_of_it_when_it_matters():
 def test_a_mode_is_entered_at_rest_in_motion_and_for_the_next_activation():
     loop = loop_with()
     loop.run(0.3)
-    loop.control.enter('gravity_compensation')
+    loop.control.changes.enter('gravity_compensation')
     assert loop.control.mode is Mode.FLOAT
-    loop.control.enter('feedforward_pd')
+    loop.control.changes.enter('feedforward_pd')
     assert loop.control.mode is Mode.STOP and loop.control.law == 'feedforward_pd'
     loop.settle()
     loop.follow(loop.swing(1.0, 0.4), 1.0)
     loop.run(0.3)
-    loop.control.enter('computed_torque')
+    loop.control.changes.enter('computed_torque')
     loop.run(1.0)
     assert loop.control.message == 'the goal is reached'
     assert np.abs(loop.error).max() < 2e-3
-    loop.control.deactivate()
-    loop.control.enter('gravity_compensation')
+    loop.control.activation.deactivate()
+    loop.control.changes.enter('gravity_compensation')
     assert loop.control.mode is Mode.INACTIVE
     loop.start(BENT)
     assert loop.control.mode is Mode.FLOAT
     with pytest.raises(ParameterError, match="'pid'"):
-        loop.control.enter('pid')
+        loop.control.changes.enter('pid')
 
 
 def test_a_wrench_that_the_motors_cannot_bear_is_refused():
     loop = loop_with()
     loop.run(0.05)
     with pytest.raises(ModelError, match="'joint.*sensor and its unit"):
-        loop.control.apply_wrench(loop.now, 'tool0', [0.0, 0.0, 1e5, 0.0, 0.0, 0.0])
-    assert not loop.control.wrenches.links
-    loop.control.apply_wrench(loop.now, 'tool0', [0.0, 0.0, 10.0, 0.0, 0.0, 0.0])
-    assert loop.control.wrenches.links == ('tool0',)
+        loop.control.inputs.apply_wrench(loop.now, 'tool0', [0.0, 0.0, 1e5, 0.0, 0.0, 0.0])
+    assert not loop.control.inputs.wrenches.links
+    loop.control.inputs.apply_wrench(loop.now, 'tool0', [0.0, 0.0, 10.0, 0.0, 0.0, 0.0])
+    assert loop.control.inputs.wrenches.links == ('tool0',)
 
 
 def test_a_payload_that_is_being_blended_in_counts_after_leaving():
     loop = loop_with()
     loop.run(0.05)
-    loop.control.set_payload(Payload('tool0', 2.0, [0.0, 0.0, 0.05], np.zeros((3, 3))))
+    loop.control.load_changes.set_payload(
+        Payload('tool0', 2.0, [0.0, 0.0, 0.05], np.zeros((3, 3))))
     loop.run(0.01)
-    loop.control.deactivate()
+    loop.control.activation.deactivate()
     heavy = Dynamics(MODEL.with_payload('tool0', 2.0, (0.0, 0.0, 0.05)))
     np.testing.assert_allclose(loop.dynamics.gravity(BENT), heavy.gravity(BENT), rtol=1e-9)
 
@@ -277,7 +278,7 @@ def test_controllers_that_share_dynamics_have_loads_of_their_own():
 
     first, second = activated(), activated()
     expected_gravity = first.gravity_torque().copy()
-    first.set_payload(LOAD)
+    first.load_changes.set_payload(LOAD)
     for k in range(11):
         first.update(0.1 * k, BENT, np.zeros(7))
     assert np.abs(first.gravity_torque() - expected_gravity).max() > 1.0

@@ -114,16 +114,16 @@ def test_a_number_that_is_not_finite_ends_it():
 def test_it_is_forgotten_when_the_arm_floats_or_is_found_again():
     loop = held('computed_torque', TRIPLE)
     control = loop.control
-    for forget in (control.compensate_gravity,
-                   lambda: control.resume(loop.now, loop.plant.q, loop.plant.qd),
-                   lambda: control.enter('joint_impedance')):
+    for forget in (control.requests.compensate_gravity,
+                   lambda: control.activation.resume(loop.now, loop.plant.q, loop.plant.qd),
+                   lambda: control.changes.enter('joint_impedance')):
         assert control.terms[Term.INTEGRAL].any()
         forget()
         loop.cycle()
         assert not control.terms[Term.INTEGRAL].any() or control.mode is Mode.FLOAT
         loop.run(0.01)
         assert not control.host.memory.integral.any() or control.mode is not Mode.FLOAT
-        control.enter('computed_torque')
+        control.changes.enter('computed_torque')
         loop.run(3.0)
 
 

@@ -77,7 +77,7 @@ def test_default_gains_follow_an_ordinary_trajectory(name, law):
     model = with_slots(RobotModel.from_urdf(path_of(name), **ARMS[name]))
     loop = Loop(model, settings_of(mode=law), period=PERIOD)
     for q in stretched_and_bent(model):
-        loop.control.deactivate()
+        loop.control.activation.deactivate()
         loop.now += 1.0
         loop.start(q)
         loop.run(0.6)
@@ -86,7 +86,7 @@ def test_default_gains_follow_an_ordinary_trajectory(name, law):
         speed = np.abs(loop.column(2))
         assert (speed / model.velocity_limit).max() < 1.2
         assert speed[-50:].max() < 0.02
-        assert not loop.control.fault and loop.control.code == 0
+        assert not loop.control.fault and loop.control.status.code == 0
 
 
 class Late(Loop):
@@ -117,21 +117,21 @@ def test_joints_that_bear_their_gains_are_not_named():
         loop = Loop(with_slots(MODEL), settings_of(mode=law), {'armature': heavy}, BENT,
                     period=PERIOD, armature=heavy)
         loop.run(0.1)
-        assert loop.control.gain_reduction == {}
+        assert loop.control.status.gain_reduction == {}
 
 
 def test_a_light_joint_is_named_with_what_it_does_not_bear():
     loop = Loop(MODEL, settings_of(mode='feedforward_pd'), period=PERIOD)
     loop.run(0.1)
-    light = loop.control.gain_reduction
+    light = loop.control.status.gain_reduction
     assert light['joint3'] > 0.5 and 'joint2' not in light
     # the same gains at a rate that is high enough, and another law
     quick = Loop(MODEL, settings_of(mode='feedforward_pd'), period=1e-3)
     quick.run(0.1)
-    assert quick.control.gain_reduction['joint3'] < light['joint3']
-    loop.control.enter('computed_torque')
+    assert quick.control.status.gain_reduction['joint3'] < light['joint3']
+    loop.control.changes.enter('computed_torque')
     loop.run(0.1)
-    assert loop.control.gain_reduction == {}
+    assert loop.control.status.gain_reduction == {}
 
 
 def test_a_stiffness_far_too_high_for_a_wrist_is_borne_by_part():
@@ -139,7 +139,7 @@ def test_a_stiffness_far_too_high_for_a_wrist_is_borne_by_part():
                 {'impedance__stiffness': 3000.0}, BENT, period=PERIOD)
     loop.run(1.0)
     assert np.abs(loop.column(2)[-100:]).max() < 1e-3
-    assert loop.control.gain_reduction['joint7'] > 0.9
+    assert loop.control.status.gain_reduction['joint7'] > 0.9
 
 
 def test_what_hardly_follows_teaches_nothing():
@@ -155,16 +155,16 @@ def test_what_hardly_follows_teaches_nothing():
 # --- rotors that are missing -------------------------------------------------------------------
 
 def test_joints_without_rotor_are_named_with_what_to_set():
-    text = arm_controller().missing_rotors
+    text = arm_controller().status.missing_rotors
     assert "'joint7' (12 N m on 0.00025, armature about 0.024)" in text
     assert 'armature' in text and '1000 rad/s^2' in text
     assert "'joint1'" not in text and "'joint4'" not in text
 
 
 def test_joints_with_a_rotor_or_without_a_limit_are_not_judged():
-    assert not arm_controller(armature=np.array(MODEL.effort_limit) / 500.0).missing_rotors
+    assert not arm_controller(armature=np.array(MODEL.effort_limit) / 500.0).status.missing_rotors
     some = np.array([0.0, 0.0, 0.0, 0.0, 1e-3, 1e-3, 0.0])
-    text = arm_controller(armature=some).missing_rotors
+    text = arm_controller(armature=some).status.missing_rotors
     assert "'joint7'" in text and "'joint5'" not in text and "'joint6'" not in text
     unlimited = replace(MODEL, effort_limit=np.full(7, np.inf))
     assert not missing_rotors(unlimited, np.full(7, 1e-3), np.zeros(7))

@@ -27,7 +27,7 @@ def loop():
     """Return an arm that waits for messages."""
     loop = arm(settings=LINEAR)
     loop.run(0.4)
-    assert loop.control.mode is Mode.HOLD and loop.control.law_at_work == 'computed_torque'
+    assert loop.control.mode is Mode.HOLD and loop.control.status.law_at_work == 'computed_torque'
     return loop
 
 
@@ -35,7 +35,7 @@ def send(loop, seconds, what=lambda loop: HELD, every=10):
     """Send messages for a while."""
     for k in range(round(seconds / loop.period)):
         if k % every == 0:
-            loop.control.take_linear_feedback(loop.now, what(loop))
+            loop.control.inputs.take_linear_feedback(loop.now, what(loop))
         loop.cycle()
 
 
@@ -115,20 +115,20 @@ def test_silence_ends_in_rest_and_messages_are_welcome_again(loop):
 
 
 @pytest.mark.parametrize('take', [
-    lambda control: control.hold(), lambda control: control.stop('stop'),
-    lambda control: control.compensate_gravity(), lambda control: control.fail('x')],
+    lambda requests: requests.hold(), lambda requests: requests.stop('stop'),
+    lambda requests: requests.compensate_gravity(), lambda requests: requests.fail('x')],
     ids=['hold', 'stop', 'float', 'fault'])
 def test_what_takes_the_arm_away_keeps_it_until_the_mode_is_chosen_again(loop, take):
     send(loop, 0.3)
-    take(loop.control)
+    take(loop.control.requests)
     assert loop.control.fault or loop.control.message.endswith(
         'linear feedback is disabled until mode is set to linear_feedback again')
     loop.run(0.5)
     with pytest.raises(StateError, match='set the parameter mode to linear_feedback, again'):
-        loop.control.take_linear_feedback(loop.now, HELD)
+        loop.control.inputs.take_linear_feedback(loop.now, HELD)
     loop.control.reset_fault()
     floats = loop.control.mode is Mode.FLOAT
-    loop.control.enter('linear_feedback')
+    loop.control.changes.enter('linear_feedback')
     assert loop.control.message == 'mode linear_feedback was selected' or not floats
     loop.run(0.4)
     send(loop, 0.2)
@@ -139,9 +139,9 @@ def test_a_silent_arm_comes_to_rest_and_is_given_back(loop):
     send(loop, 0.3)
     loop.coast(0.2)
     assert loop.control.mode is not Mode.LINEAR_FEEDBACK
-    loop.control.resume(loop.now, loop.plant.q, loop.plant.qd)
+    loop.control.activation.resume(loop.now, loop.plant.q, loop.plant.qd)
     send(loop, 0.05)
-    assert loop.control.law_at_work == 'computed_torque', 'feedback is not there yet'
+    assert loop.control.status.law_at_work == 'computed_torque', 'feedback is not there yet'
     send(loop, 0.5)
     assert loop.control.mode is Mode.LINEAR_FEEDBACK
 
@@ -150,7 +150,7 @@ def test_trajectories_are_for_other_modes(loop):
     with pytest.raises(StateError, match='choose another mode, such as computed_torque'):
         loop.follow(loop.swing(1.0), 1.0)
     send(loop, 0.3)
-    loop.control.enter('computed_torque')
+    loop.control.changes.enter('computed_torque')
     begin = len(loop.log) - 1
     loop.run(0.5)
     assert loop.control.mode is Mode.HOLD and not loop.control.message
@@ -196,7 +196,7 @@ BAD = {
 def test_what_makes_no_sense_is_refused_and_what_was_before_counts(loop, bad, words):
     send(loop, 0.3)
     with pytest.raises(ArgumentError, match=words):
-        loop.control.take_linear_feedback(loop.now, bad)
+        loop.control.inputs.take_linear_feedback(loop.now, bad)
     loop.run(0.05)
     assert loop.control.mode is Mode.LINEAR_FEEDBACK
     np.testing.assert_allclose(loop.torque, HELD.feedforward, atol=1e-3)
@@ -215,9 +215,9 @@ def test_gains_are_judged_by_the_closed_loop_of_the_linear_model():
 def test_bounds_are_those_of_the_settings(loop):
     wide = LinearFeedbackSettings(timeout=0.5, largest_error=1.0, largest_growth=100.0)
     change_settings(loop.control, linear_feedback=wide)
-    loop.control.take_linear_feedback(loop.now, changed(gain=-0.01 * GAIN))
-    loop.control.take_linear_feedback(loop.now, changed(position=at(BENT, 0, 0.7)))
-    loop.control.take_linear_feedback(loop.now, HELD)
+    loop.control.inputs.take_linear_feedback(loop.now, changed(gain=-0.01 * GAIN))
+    loop.control.inputs.take_linear_feedback(loop.now, changed(position=at(BENT, 0, 0.7)))
+    loop.control.inputs.take_linear_feedback(loop.now, HELD)
     loop.run(0.45)
     assert loop.control.mode is Mode.LINEAR_FEEDBACK
     loop.run(0.1)

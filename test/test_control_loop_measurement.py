@@ -264,7 +264,7 @@ def test_all_joints_are_measured_in_a_hold_by_motions_below_a_milliradian():
     assert not loop.missing.any() and not gains.feedback_inertia.any()
     np.testing.assert_allclose(np.sqrt(gains.kp), [
         min(20.0, largest_frequency(1.0, delay)) for delay in loop.delay])
-    assert arm.controller.loop_summary.endswith('ms from torque to velocity')
+    assert arm.controller.status.loop_summary.endswith('ms from torque to velocity')
 
 
 def test_no_joint_is_given_inertia_or_friction_that_it_cannot_have_while_controlled():
@@ -283,7 +283,7 @@ def test_no_joint_is_given_inertia_or_friction_that_it_cannot_have_while_control
     with pytest.raises(ParameterError, match="armature of joint 'joint5' .* by its measured"):
         change_settings(control, armature=likely.tolist())
     change_settings(control, armature=(0.5 * np.diag(DYNAMICS.mass_matrix(Q))).tolist())
-    control.deactivate()
+    control.activation.deactivate()
     change_settings(control, armature=[1000.0] * 7)
 
 
@@ -399,7 +399,7 @@ def test_a_measurement_that_was_stopped_has_no_result():
     arm.run(1.8, lambda: arm.controller.update_loop(wait=True))
     arm.controller.loop.stop()
     assert not arm.controller.loop.running and not arm.controller.update_loop(wait=True)
-    assert arm.controller.loop.result is None and arm.controller.loop_summary == ''
+    assert arm.controller.loop.result is None and arm.controller.status.loop_summary == ''
 
 
 @pytest.mark.parametrize('begin', [1.0, 8.0])

@@ -201,7 +201,7 @@ def test_the_cause_of_a_silence_stays_in_its_message():
         nonlocal now
         for k in range(count):
             now += 5e-3
-            control.wait(now, problem=problem.format(k))
+            control.cycle.wait(now, problem=problem.format(k))
 
     states(200)
     control.follow(now, MODEL.joint_names, [TrajectoryPoint(

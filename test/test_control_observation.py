@@ -69,11 +69,11 @@ def test_a_collision_is_answered_once_and_only_where_no_hand_leads_the_arm(
         reaction, mode, floating):
     """Protects a hand that guides a floating arm, and a collision that is only to be reported."""
     arm = Watched(collision={'threshold': 0.05 * LIMIT, 'reaction': reaction}, floating=floating)
-    before = arm.control.interruptions
+    before = arm.control.status.interruptions
     arm.states(400, PUSH)
     assert arm.seen.collision and arm.seen.collisions == 1
     answered = not floating and reaction != 'report'
-    assert arm.control.interruptions == before + answered
+    assert arm.control.status.interruptions == before + answered
     assert arm.control.fault.startswith('collision: ') == answered
     assert arm.control.mode is (Mode.FLOAT if floating else mode)
 
@@ -111,7 +111,7 @@ def test_a_wrench_that_is_known_is_external_and_no_collision():
     """Protects a tool whose force a sensor measures from being taken for a collision."""
     arm = Watched(collision={'threshold': 0.05 * LIMIT})
     wrench = np.array([0.0, 0.0, 60.0, 0.0, 0.0, 0.0])
-    arm.control.apply_wrench(0.0, 'tool0', wrench)
+    arm.control.inputs.apply_wrench(0.0, 'tool0', wrench)
     dynamics = Dynamics(MODEL)
     R = dynamics.forward_kinematics(BENT, 'tool0')[:3, :3]
     push = dynamics.jacobian(BENT, 'tool0')[:3].T @ R @ wrench[:3]
@@ -143,7 +143,7 @@ def test_what_a_wrong_model_may_cause_widens_the_threshold():
 def test_a_beginning_forgets_collision_and_torque_and_silence_the_torque_alone():
     """Protects a new activation from an old collision, and a latched one from a short silence."""
     arm = Watched(collision={'threshold': 0.05 * LIMIT})
-    for forget, present in ((lambda: arm.control.coast(arm.now), True), (arm.begin, False)):
+    for forget, present in ((lambda: arm.control.cycle.coast(arm.now), True), (arm.begin, False)):
         arm.states(200, PUSH)
         assert arm.seen.collision
         forget()
@@ -177,7 +177,7 @@ def test_a_change_of_the_loads_is_no_momentum(law, change):
             control.host.apply()
         elif cycle == 40:
             change_settings(control, load_time=0.0 if change == 'at once' else 2 * DT)
-            control.set_payload(LOAD)
+            control.load_changes.set_payload(LOAD)
         arm.state(qd=qd)
         if before is not None:
             step = np.abs(arm.seen.torque - before).max()
@@ -214,7 +214,7 @@ def test_laws_that_shape_inertia_get_the_stable_part_of_all_external_torque():
     inertia = make_gains(Dynamics(MODEL)).inertia
     arm = Watched('shaped_impedance', {
         'impedance__inertia': 0.8 * inertia, 'impedance__stiffness': 500.0})
-    arm.control.apply_wrench(0.0, 'tool0', [0.0, 0.0, 20.0, 0.0, 0.0, 0.0])
+    arm.control.inputs.apply_wrench(0.0, 'tool0', [0.0, 0.0, 20.0, 0.0, 0.0, 0.0])
     q = BENT + 0.4
     arm.memory.springs.value[:] = 7.0
     arm.states(300, PUSH, q=q)

@@ -136,7 +136,7 @@ def test_payloads_that_change_in_motion_are_no_push():
     loop = loop_with(model=with_slots(MODEL))
     loop.moving(duration=2.0, share=0.8)
     before = seen(loop).torque.copy()
-    loop.control.set_payload(LOAD)
+    loop.control.load_changes.set_payload(LOAD)
     loop.cycle()
     # what it would add to the momentum, all at once, through a filter of 30 rad/s
     (_, q, qd, *_) = loop.log[-1]
@@ -153,7 +153,7 @@ def test_after_a_pause_it_begins_anew():
     assert np.abs(seen(loop).torque[0]) > 2.9
     loop.silence()
     assert not seen(loop).torque.any()
-    loop.control.resume(loop.now, loop.plant.q, loop.plant.qd)
+    loop.control.activation.resume(loop.now, loop.plant.q, loop.plant.qd)
     loop.cycle()
     assert not seen(loop).torque.any()
     watched(loop, 0.2)
@@ -203,7 +203,7 @@ def test_what_is_known_is_not_unknown():
     worst = 0.0
     for _ in range(400):
         R = loop.dynamics.forward_kinematics(loop.plant.q, TIP)[:3, :3]
-        loop.control.apply_wrench(loop.now, TIP, [*(R.T @ wrench[:3]), *(R.T @ wrench[3:])])
+        loop.control.inputs.apply_wrench(loop.now, TIP, [*(R.T @ wrench[:3]), *(R.T @ wrench[3:])])
         loop.cycle()
         worst = max(worst, np.abs(seen(loop).unknown / LIMIT).max())
     np.testing.assert_allclose(seen(loop).torque, loop.plant.external, atol=1e-3)

@@ -10,7 +10,7 @@ import pytest
 from robodyn_ros.control import load_own_law, make_gains, Mode, Term
 from robodyn_ros.control.examples import scalar_law
 from robodyn_ros.dynamics import Dynamics
-from robodyn_ros.dynamics.jit.flags import above, when
+from robodyn_ros.dynamics.jit.flags import when
 from robodyn_ros.dynamics.jit.trace import absolute
 from robodyn_ros.exceptions import ParameterError, StateError
 
@@ -31,13 +31,13 @@ def textbook(arm, x):
 
 def failing(arm, x):
     terms = textbook(arm, x)
-    fast = above(absolute(x.qd_ref[1]), FAST)
+    fast = absolute(x.qd_ref[1]) > FAST
     return {**terms, Term.EFFORT: [when(fast, float('nan'), 0.0) for _ in x.q]}
 
 
 def strong(arm, x):
     gravity = arm.motion(x.q, x.qd, x.qdd_ref)[Term.GRAVITY]
-    pushes = above(x.q_ref[0], 0.35)
+    pushes = x.q_ref[0] > 0.35
     return {'gravity': gravity, 'feedback': [
         when(pushes, 3.0 * most, 0.0) for most in MODEL.effort_limit.tolist()]}
 
@@ -85,7 +85,8 @@ def test_it_follows_as_the_built_in_law_with_the_same_equation_does(loop):
         each.run(0.5)
         each.follow(each.swing(1.5, 0.4), 1.5)
         each.run(1.7)
-    assert loop.control.law_at_work == 'own_law' and other.control.law_at_work == 'computed_torque'
+    assert loop.control.status.law_at_work == 'own_law'
+    assert other.control.status.law_at_work == 'computed_torque'
     assert np.abs(loop.q - other.q).max() < 1e-9
     assert loop.control.mode is Mode.HOLD and np.abs(loop.error[-1]).max() < 1e-3
 
@@ -117,28 +118,28 @@ def test_it_gets_gains_and_reference():
 def test_names_of_terms_do_as_well():
     loop = arm(own_law=twice, settings=OWN)
     loop.run(0.5)
-    assert loop.control.law_at_work == 'own_law'
+    assert loop.control.status.law_at_work == 'own_law'
     np.testing.assert_allclose(loop.control.terms[Term.GRAVITY],
                                loop.dynamics.gravity(loop.plant.q), atol=1e-3)
 
 
 def test_it_gets_an_arm_that_is_in_hand_and_again_after_silence(loop):
     loop.run(0.09)
-    assert loop.control.law_at_work != 'own_law'
+    assert loop.control.status.law_at_work != 'own_law'
     loop.run(0.1)
-    assert loop.control.law_at_work == 'own_law'
+    assert loop.control.status.law_at_work == 'own_law'
     loop.coast(0.1)
-    loop.control.resume(loop.now, loop.plant.q, loop.plant.qd)
+    loop.control.activation.resume(loop.now, loop.plant.q, loop.plant.qd)
     loop.run(0.05)
-    assert loop.control.law_at_work == 'computed_torque'
+    assert loop.control.status.law_at_work == 'computed_torque'
     loop.run(0.2)
-    assert loop.control.law_at_work == 'own_law'
+    assert loop.control.status.law_at_work == 'own_law'
 
 
 def test_feedback_is_kept_within_the_motors():
     loop = arm(own_law=strong, settings=OWN, q=np.where(np.arange(7) == 0, 0.4, 0.0))
     loop.run(0.3)
-    terms, limit = loop.control.terms, loop.control.effort_limit
+    terms, limit = loop.control.terms, loop.control.status.effort_limit
     assert np.all(np.abs(loop.torque) <= limit * (1 + ROUNDING)) and not loop.control.fault
     # by one factor
     shares = 1.0 + terms[Term.LIMIT] / terms[Term.FEEDBACK]
@@ -166,7 +167,7 @@ def test_the_built_in_law_brings_the_arm_to_rest():
     begin, q = len(loop.log) - 2, loop.plant.q.copy()
     loop.run(0.6)
     assert loop.control.fault == NOT_FINITE
-    assert loop.control.mode is Mode.HOLD and loop.control.law_at_work == 'computed_torque'
+    assert loop.control.mode is Mode.HOLD and loop.control.status.law_at_work == 'computed_torque'
     assert np.abs(loop.plant.qd).max() < 1e-2 and np.abs(loop.plant.q - q).max() < 0.3
     assert np.isfinite(loop.torques).all()
     changes = np.abs(np.diff(loop.torques[begin:], axis=0)) / MODEL.effort_limit
@@ -177,33 +178,33 @@ def test_after_a_fault_the_built_in_law_holds_until_the_mode_is_chosen_again():
     loop = failed()
     loop.run(0.5)
     with pytest.raises(StateError, match='a fault is latched: own law'):
-        loop.control.enter('own_law')
+        loop.control.changes.enter('own_law')
     loop.control.reset_fault()
     loop.run(0.3)
-    assert loop.control.law_at_work == 'computed_torque' and not loop.control.fault
+    assert loop.control.status.law_at_work == 'computed_torque' and not loop.control.fault
     loop.follow(loop.swing(1.0, 0.3), 1.0)  # motions are possible
     loop.run(1.2)
-    loop.control.enter('own_law')
+    loop.control.changes.enter('own_law')
     loop.run(0.1)
-    assert loop.control.law_at_work == 'own_law'
+    assert loop.control.status.law_at_work == 'own_law'
 
 
 def test_stop_is_the_built_in_law_and_hold_is_not(loop):
     loop.run(0.3)
-    loop.control.hold()
+    loop.control.requests.hold()
     loop.run(0.3)
-    assert loop.control.law_at_work == 'own_law'
-    loop.control.stop('stop was requested')
+    assert loop.control.status.law_at_work == 'own_law'
+    loop.control.requests.stop('stop was requested')
     loop.run(0.3)
-    assert loop.control.law_at_work == 'computed_torque'
+    assert loop.control.status.law_at_work == 'computed_torque'
     assert loop.control.message == 'stop was requested'
 
 
 def test_a_fault_from_outside_disables_the_own_law(loop):
     loop.run(0.3)
-    loop.control.fail('the guard is gone')
+    loop.control.requests.fail('the guard is gone')
     loop.run(0.1)
-    assert loop.control.law_at_work == 'computed_torque'
+    assert loop.control.status.law_at_work == 'computed_torque'
     assert loop.control.fault == 'the guard is gone'
 
 
@@ -255,7 +256,7 @@ def test_a_registered_law_is_found_by_its_name(tmp_path, monkeypatch):
 def test_the_mode_needs_a_law():
     other = arm()
     with pytest.raises(ParameterError, match='mode own_law needs the parameter own_law'):
-        other.control.enter('own_law')
+        other.control.changes.enter('own_law')
     with pytest.raises(ParameterError, match='mode own_law needs the parameter own_law'):
         arm(settings=OWN)
 

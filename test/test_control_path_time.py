@@ -69,7 +69,7 @@ def moving(seconds=FASTEST, goal=GOAL):
 def finish(loop, seconds=6.0):
     """Run until the motion has ended."""
     end = loop.now + seconds
-    while loop.control.following:
+    while loop.control.status.following:
         assert loop.now < end
         loop.cycle()
     loop.run(0.05)
@@ -78,7 +78,7 @@ def finish(loop, seconds=6.0):
 
 def undisturbed(loop):
     """Return the path of the motion from its start, (n, nv), as a dense polyline."""
-    trajectory, _ = loop.control.trajectory
+    trajectory, _ = loop.control.status.trajectory
     return trajectory.dense(1e-4, 10**6).q
 
 
@@ -109,14 +109,14 @@ def test_a_pause_at_any_moment_of_a_fast_motion_stays_on_the_path(seed):
     loop.run(1.0)
     speed = loop.control.path_speed
     assert speed.rate == 0.0 and speed.text == '0 % (paused)'
-    assert loop.control.mode is Mode.TRACK or loop.control.code == 0  # paused near its end
+    assert loop.control.mode is Mode.TRACK or loop.control.status.code == 0  # paused near its end
     assert np.abs(loop.plant.qd).max() < 1e-3
     before = loop.plant.q.copy()
     loop.run(0.3)
     np.testing.assert_allclose(loop.plant.q, before, atol=1e-3)
     speed.resume()
     finish(loop)
-    assert loop.control.code == 0
+    assert loop.control.status.code == 0
     assert deviation(loop.q[loop.since::5], path) < 1e-3
     np.testing.assert_allclose(loop.plant.q, GOAL, atol=1e-3)
     assert_smooth(loop)
@@ -136,14 +136,14 @@ def test_a_pause_of_a_motion_at_the_limit_of_the_torque_takes_longer(share):
     speed = loop.control.path_speed
     speed.pause()
     saturated, begin = 0, loop.now
-    while speed.rate > 0.0 and loop.control.following:
+    while speed.rate > 0.0 and loop.control.status.following:
         loop.cycle()
-        saturated += bool(loop.control.saturated_joints())
+        saturated += bool(loop.control.status.saturated_joints())
         assert loop.now < begin + 1.0
     assert not saturated
     speed.resume()
     finish(loop)
-    assert loop.control.code == 0
+    assert loop.control.status.code == 0
     assert deviation(loop.q[loop.since::5], path) < 1e-3
     assert (np.abs(loop.torques) <= 0.36 * loop.plant.model.effort_limit + 1e-9).all()
 
@@ -169,16 +169,16 @@ def test_a_motion_that_is_slowed_down_to_the_torque_limit_pauses_at_any_moment(n
     assert seconds < duration < 3.0 * seconds
     loop.since, path, speed = len(loop.log), undisturbed(loop), loop.control.path_speed
     for moment in np.sort(np.random.default_rng(seed).uniform(0.1, 0.9, 2)):
-        while loop.control.trajectory[1] < moment * duration:
+        while loop.control.status.trajectory[1] < moment * duration:
             loop.cycle()
         speed.pause()
         begin = loop.now
-        while speed.rate > 0.0 and loop.control.following:
+        while speed.rate > 0.0 and loop.control.status.following:
             loop.cycle()
             assert loop.now < begin + duration
         speed.resume()
     finish(loop)
-    assert loop.control.code == 0
+    assert loop.control.status.code == 0
     assert deviation(loop.q[loop.since::5], path) < 1e-3
     used = np.abs(loop.torques[loop.since:]) / model.effort_limit
     assert 0.95 * margin < used.max() <= margin + 1e-9
@@ -213,19 +213,19 @@ def test_tolerances_are_in_path_time():
     loop.run(0.5)
     loop.control.path_speed.pause()
     loop.run(3.0)
-    assert loop.control.following
-    _, elapsed = loop.control.trajectory
+    assert loop.control.status.following
+    _, elapsed = loop.control.status.trajectory
     assert 0.5 < elapsed < 0.9
     loop.control.path_speed.resume()
     finish(loop)
-    assert loop.control.code == 0
+    assert loop.control.status.code == 0
 
 
 def test_stops_are_not_scaled():
     loop = moving()
     loop.control.path_speed.scale(0.3)
     loop.run(0.4)
-    loop.control.stop('test')
+    loop.control.requests.stop('test')
     begin = loop.now
     while loop.control.mode is not Mode.HOLD:
         loop.cycle()
@@ -268,7 +268,7 @@ def test_a_motion_to_a_pose_pauses_too():
     loop.run(0.6)
     control = loop.control
     goal = control.pose(BENT + 0.1)
-    control.reach(goal[:3, 3], (np.array([0.0, 0.0, 0.0, 1.0])))
+    control.motions.reach(goal[:3, 3], (np.array([0.0, 0.0, 0.0, 1.0])))
     loop.run(0.3)
     assert np.abs(control.reference.qd).max() > 0.05
     control.path_speed.pause()
@@ -293,7 +293,7 @@ def test_activation_ends_a_pause_but_not_the_scaling():
     speed = loop.control.path_speed
     speed.scale(0.5)
     speed.pause()
-    loop.control.deactivate()
+    loop.control.activation.deactivate()
     with pytest.raises(StateError, match='not active'):
         speed.pause()
     loop.start(BENT)

@@ -66,10 +66,11 @@ def test_velocity_that_is_not_reported_is_estimated(entry, unreported):
     arm, text = lying('robodyn7', entry)
     names = [f'joint{j + 1}' for j in unreported]
     assert text == GOAL and arm.swing() < 2e-3 and arm.speed < 0.7
-    assert arm.control.unreported_velocities == arm.control.estimated_velocities == names
-    assert arm.control.velocity_outliers == 0
+    status = arm.control.status
+    assert status.unreported_velocities == status.estimated_velocities == names
+    assert status.velocity_outliers == 0
     # kd is 40/s, its velocity 10 ms late: 2 (delay) + period instead of the period
-    assert arm.control.feedback_part == pytest.approx(0.8 / (40.0 * 0.022), rel=0.05)
+    assert arm.control.status.feedback_part == pytest.approx(0.8 / (40.0 * 0.022), rel=0.05)
 
 
 @pytest.mark.parametrize('robot, sprint', ROBOTS[::2])
@@ -90,17 +91,17 @@ def test_a_lie_moves_no_arm_out_of_bounds_under_any_law(law, name, robot, sprint
 def test_a_velocity_of_about_the_right_size_is_estimated_and_its_ratio_found(factor, joint):
     arm, text = lying('robodyn7', f'0 velocity_scale {joint}inf {factor}')
     assert text == GOAL and arm.swing() < 2e-3 and arm.speed < 0.8
-    found = arm.control.contradicted_velocities
+    found = arm.control.status.contradicted_velocities
     assert list(found) == ['joint4'] if joint else len(found) >= 5
     np.testing.assert_allclose(list(found.values()), factor, rtol=0.02)
-    assert not arm.control.unreported_velocities
+    assert not arm.control.status.unreported_velocities
 
 
 def test_a_velocity_that_is_reported_as_zero_is_no_collision():
     limit = dynamics_of('robodyn7').model.effort_limit
     arm, text = lying('robodyn7', '0 velocity_zero inf', cycle={
         'collision__threshold': 0.1 * limit})
-    assert text == GOAL and arm.control.estimated_velocities
+    assert text == GOAL and arm.control.status.estimated_velocities
 
 
 def test_an_impact_changes_several_velocities_at_once_and_is_detected_soon():
@@ -123,15 +124,15 @@ def test_an_impact_changes_several_velocities_at_once_and_is_detected_soon():
 def test_velocity_that_is_no_number_any_more_is_estimated(entry):
     arm, text = lying('robodyn7', entry)
     assert text == GOAL and arm.swing() < 2e-3 and arm.speed < 0.7
-    assert arm.control.unreported_velocities == (['joint2'] if 'joint2' in entry else [])
+    assert arm.control.status.unreported_velocities == (['joint2'] if 'joint2' in entry else [])
     arm, text = lying('robodyn7', entry, velocity_source='measured')
     assert (text == GOAL) == ('joint2' not in entry)
 
 
 def test_velocity_that_is_reported_again_is_used_again():
     arm, text = lying('robodyn7', '0 velocity_zero 1.4')
-    assert text == GOAL and not arm.control.estimated_velocities
-    assert arm.control.feedback_part == 1.0
+    assert text == GOAL and not arm.control.status.estimated_velocities
+    assert arm.control.status.feedback_part == 1.0
 
 
 @pytest.mark.parametrize('source', ['measured', 'estimated'])
@@ -139,7 +140,7 @@ def test_the_source_of_velocities_can_be_chosen(source):
     arm, text = lying('robodyn7', '0.6 freeze joint1 0', velocity_source=source)
     assert text == GOAL and arm.swing() < 2e-3
     estimated = list(arm.model.joint_names) if source == 'estimated' else []
-    assert arm.control.estimated_velocities == estimated
+    assert arm.control.status.estimated_velocities == estimated
     np.testing.assert_array_equal(arm.seen.delay, 0.01 if estimated else 0.0)
     # what is not used cannot lie, and what is used is not replaced
     arm, text = lying('robodyn7', '0 velocity_scale inf -1', velocity_source=source)
@@ -149,7 +150,7 @@ def test_the_source_of_velocities_can_be_chosen(source):
 
 def test_without_velocities_measured_ones_are_missed():
     arm = LyingArm(faults=['0.1 nan_velocity inf'], velocity_source='measured').run(0.5)
-    assert 'velocity nan' in arm.control.fault and arm.control.needs_velocity
+    assert 'velocity nan' in arm.control.fault and arm.control.status.needs_velocity
 
 
 def test_a_wrong_sign_is_a_fault_again_after_the_reset():
@@ -169,11 +170,11 @@ def test_a_lie_that_begins_at_rest_makes_no_arm_sway_for_ever(rate, factor, join
                    jitter=0.5).run(0.65)
     assert arm.go(1.6) == ''
     arm.run(5.0)
-    assert arm.swing() < 0.02 and arm.control.estimated_velocities == (
+    assert arm.swing() < 0.02 and arm.control.status.estimated_velocities == (
         ['joint7'] if joint else list(arm.model.joint_names))
-    assert set(arm.control.unreported_velocities) <= ({*arm.model.joint_names} if factor > -0.25
-                                                      else set())
-    for ratio in arm.control.contradicted_velocities.values():
+    assert set(arm.control.status.unreported_velocities) <= (
+        {*arm.model.joint_names} if factor > -0.25 else set())
+    for ratio in arm.control.status.contradicted_velocities.values():
         assert ratio == pytest.approx(factor, abs=0.3)
     # in the next motion it is found out for certain
     assert arm.go(1.6) == ''
@@ -256,7 +257,7 @@ def test_states_at_twice_the_rate_of_the_encoders_do_no_harm():
         arm.run(2.0)
         assert arm.control.message == GOAL
     assert np.abs(once.plant.q - twice.plant.q).max() < 1e-5
-    assert twice.control.velocity_outliers == 0 and twice.torque_step < 0.3
+    assert twice.control.status.velocity_outliers == 0 and twice.torque_step < 0.3
 
 
 @pytest.mark.parametrize('starved', [0.0, 0.04])
@@ -270,7 +271,7 @@ def test_a_flood_of_copies_under_new_stamps_does_no_harm(starved):
         assert arm.speed < 0.95 and arm.swing() < 5e-3
         assert arm.torque_step < 1.0 + starved * 200.0  # of what is allowed in a period
     assert np.abs(once.plant.q - flooded.plant.q).max() < 1e-3
-    assert flooded.control.velocity_outliers == 0
+    assert flooded.control.status.velocity_outliers == 0
 
 
 def test_a_dead_bus_at_rest_is_silence_once_the_torque_should_have_shown():
@@ -335,15 +336,15 @@ def test_control_ends_from_a_passive_stop():
     arm.plant.push(link, None)
     arm.run(0.1)
     assert arm.control.mode is Mode.PASSIVE
-    arm.control.shut_down('the end')
-    while not arm.control.shutdown_over and arm.time < 15.0:
+    arm.control.requests.shut_down('the end')
+    while not arm.control.status.shutdown_over and arm.time < 15.0:
         arm.run(0.002)
-    assert arm.control.shutdown_over and np.abs(arm.plant.qd).max() < 0.02
+    assert arm.control.status.shutdown_over and np.abs(arm.plant.qd).max() < 0.02
 
 
 def test_the_speed_of_an_arm_that_is_not_under_control_is_no_fault():
     arm = LyingArm(overspeed=1.05).run(0.1)
-    arm.control.deactivate()
+    arm.control.activation.deactivate()
     arm.plant.qd[:] = 2.0 * arm.model.velocity_limit
     arm.run(0.1)
     assert not arm.control.fault and not arm.seen.fault.code
@@ -352,7 +353,8 @@ def test_the_speed_of_an_arm_that_is_not_under_control_is_no_fault():
 def test_outliers_are_replaced_and_counted():
     nominal, _ = lying('robodyn7', '0 reorder 0')
     arm, text = lying('robodyn7', '0.7 velocity_outliers joint4 inf -40')
-    assert text == GOAL and arm.control.velocity_outliers == pytest.approx(2.95 * 500 / 50, abs=2)
+    assert text == GOAL and arm.control.status.velocity_outliers == pytest.approx(
+        2.95 * 500 / 50, abs=2)
     assert arm.torque_step < nominal.torque_step + 0.05
     assert np.abs(arm.column(1) - nominal.column(1)).max() < 1e-3
 
@@ -380,8 +382,9 @@ def test_nominal_sensors_are_not_blamed(name, rate):
     assert arm.go(1.2, 0.95) == ''
     arm.run(1.8)
     assert arm.control.message == GOAL and not arm.control.fault
-    assert not arm.control.unreported_velocities and not arm.control.velocity_outliers
-    assert not arm.control.estimated_velocities
+    status = arm.control.status
+    assert not status.unreported_velocities and not status.velocity_outliers
+    assert not status.estimated_velocities
     assert np.abs(arm.plant.q - arm.control.reference.q).max() < 0.01
 
 
@@ -403,8 +406,9 @@ def test_nominal_sensors_are_not_blamed_for_disturbances_of_the_arm(name, event)
     arm.run(0.6)
     arm.plant.push(link, None)
     arm.run(1.2)
+    status = arm.control.status
     assert not arm.control.fault
-    assert not arm.control.unreported_velocities and not arm.control.estimated_velocities
+    assert not status.unreported_velocities and not status.estimated_velocities
 
 
 # --- settings -----------------------------------------------------------------------------------
@@ -422,7 +426,7 @@ def test_checks_can_be_switched_off():
     off = {name: np.inf for name in ('plausibility__motion', 'plausibility__repeated',
                                      'overspeed')}
     arm, text = lying('robodyn7', '1.35 velocity_outliers joint4 0.4 30', **off)
-    assert text == GOAL and arm.control.velocity_outliers == 0
+    assert text == GOAL and arm.control.status.velocity_outliers == 0
     arm, _ = lying('robodyn7', '0.7 repeat 0.3', **off)
     assert not np.any(arm.column(4) == BETWEEN)
 
@@ -442,18 +446,18 @@ def moved_by_hand(arm, seconds=0.5, speed=0.6):
     (-1.0, OPPOSITE), (57.29578, DEGREES), (1.0, ''), (0.0, '')])
 def test_a_contradiction_that_is_seen_before_activation_refuses_it(factor, words):
     arm = LyingArm(faults=[f'0 velocity_scale joint4 inf {factor}'])
-    arm.control.deactivate()
+    arm.control.activation.deactivate()
     moved_by_hand(arm)
-    seen = arm.control.states
+    seen = arm.control.status.states
     rest = np.array(seen.q), np.zeros(7)
     if not words:
-        arm.control.check_state(*rest)
-        assert arm.control.unreported_velocities == ([] if factor else ['joint4'])
+        arm.control.activation.check_state(*rest)
+        assert arm.control.status.unreported_velocities == ([] if factor else ['joint4'])
         return
     with pytest.raises(StateError) as error:
-        arm.control.check_state(*rest)
+        arm.control.activation.check_state(*rest)
     assert words in str(error.value) and error.value.evidence['joint'] == 'joint4'
     # a driver that is started anew is judged anew
     arm._steps += 1000
     arm._receive(permitted=False)
-    arm.control.check_state(*rest)
+    arm.control.activation.check_state(*rest)

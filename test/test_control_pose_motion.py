@@ -35,7 +35,7 @@ class Way:
         self.rows.clear()
 
     def aim(self, pose):
-        self.control.reach(pose[:3, 3], quaternion(pose))
+        self.control.motions.reach(pose[:3, 3], quaternion(pose))
 
     def run(self, seconds=20.0, measured=None):
         """Follow the reference, or stay where the arm is held, until the motion has ended."""
@@ -207,13 +207,13 @@ def quaternion(pose):
 
 
 def command_pose(loop, pose):
-    loop.control.reach(pose[:3, 3], quaternion(pose))
+    loop.control.motions.reach(pose[:3, 3], quaternion(pose))
 
 
 @pytest.mark.parametrize('law', LAWS)
 def test_an_arm_gets_to_a_pose_in_every_mode(loop, dyn, law):
     loop.start(BENT)
-    loop.control.enter(law)
+    loop.control.changes.enter(law)
     loop.run(0.3)
     target = pose_of(dyn, near(1, 0.3))
     command_pose(loop, target)
@@ -237,11 +237,12 @@ def test_laws_and_gains_change_without_a_step_while_a_pose_is_reached(loop, dyn)
     def gains(frequency, axes):
         change_settings(control, cartesian__natural_frequency=frequency, cartesian__axes=axes)
 
-    changes = [lambda: control.enter('cartesian_impedance'), lambda: gains(8.0, 'target'),
-               lambda: control.enter('operational_space'), lambda: gains(25.0, 'base'),
-               lambda: control.enter('cartesian_impedance'), control.compensate_gravity,
+    changes = [lambda: control.changes.enter('cartesian_impedance'), lambda: gains(8.0, 'target'),
+               lambda: control.changes.enter('operational_space'), lambda: gains(25.0, 'base'),
+               lambda: control.changes.enter('cartesian_impedance'),
+               control.requests.compensate_gravity,
                lambda: command_pose(loop, pose_of(dyn, BENT)),
-               lambda: control.enter('joint_impedance')]
+               lambda: control.changes.enter('joint_impedance')]
     loop.start(BENT)
     loop.run(0.2)
     command_pose(loop, pose_of(dyn, near(2)))
@@ -256,8 +257,9 @@ def test_laws_and_gains_change_without_a_step_while_a_pose_is_reached(loop, dyn)
 
 def test_it_ends_with_whatever_ends_a_motion(loop, dyn):
     control, target = loop.control, pose_of(dyn, near(2))
-    for end, words in ((control.hold, 'hold was requested'), (lambda: control.stop('x'), 'x'),
-                       (lambda: control.fail('broken'), 'broken'),
+    requests = control.requests
+    for end, words in ((requests.hold, 'hold was requested'), (lambda: requests.stop('x'), 'x'),
+                       (lambda: requests.fail('broken'), 'broken'),
                        (lambda: loop.coast(0.02), 'the joint states are silent')):
         loop.start(BENT)
         loop.run(0.2)
@@ -283,15 +285,15 @@ def test_it_ends_with_whatever_ends_a_motion(loop, dyn):
 def test_poses_that_make_no_sense_are_refused(loop, position, rotation, words):
     loop.start(BENT)
     with pytest.raises(ArgumentError, match=words):
-        loop.control.reach(position, rotation)
+        loop.control.motions.reach(position, rotation)
     assert loop.control.mode is Mode.STOP or loop.control.mode is Mode.HOLD
 
 
 def test_no_pose_while_a_fault_is_latched(loop):
     loop.start(BENT)
-    loop.control.fail('broken')
+    loop.control.requests.fail('broken')
     with pytest.raises(StateError, match='a fault is latched: broken'):
-        loop.control.reach((0.3, 0, 0.3), (0, 0, 0, 1))
+        loop.control.motions.reach((0.3, 0, 0.3), (0, 0, 0, 1))
     loop.control.reset_fault()
 
 
@@ -301,12 +303,12 @@ def test_no_pose_while_a_fault_is_latched(loop):
 @pytest.mark.parametrize('law', ['cartesian_impedance', 'operational_space'])
 def test_a_target_wrench_is_what_the_link_presses_with(loop, dyn, law):
     loop.start(BENT)
-    loop.control.enter(law)
+    loop.control.changes.enter(law)
     loop.run(0.3)
     wrench = np.array([1.0, -2.0, 5.0, 0.1, 0.0, 0.2])
     before = loop.control.terms.copy()
     for _ in range(150):
-        loop.control.press(loop.now, LINK, wrench)
+        loop.control.inputs.press(loop.now, LINK, wrench)
         loop.cycle()
     turn = np.kron(np.eye(2), loop.control.pose(loop.plant.q)[:3, :3])
     expected = dyn.jacobian(loop.plant.q, LINK).T @ turn @ wrench
@@ -318,21 +320,21 @@ def test_a_target_wrench_is_what_the_link_presses_with(loop, dyn, law):
 
 def test_target_wrenches_that_cannot_be_are_refused(loop):
     loop.start(BENT)
-    loop.control.enter('computed_torque')
+    loop.control.changes.enter('computed_torque')
     with pytest.raises(StateError, match='in the Cartesian modes only, the mode is computed_torq'):
-        loop.control.press(loop.now, LINK, np.zeros(6))
-    loop.control.enter('cartesian_impedance')
+        loop.control.inputs.press(loop.now, LINK, np.zeros(6))
+    loop.control.changes.enter('cartesian_impedance')
     with pytest.raises(ModelError, match="joint '.*' would need .* for it, its motor may give"):
-        loop.control.press(loop.now, LINK, [5e3, 0, 0, 0, 0, 0])
+        loop.control.inputs.press(loop.now, LINK, [5e3, 0, 0, 0, 0, 0])
     with pytest.raises(ModelError, match="no link 'hand'"):
-        loop.control.press(loop.now, 'hand', np.zeros(6))
+        loop.control.inputs.press(loop.now, 'hand', np.zeros(6))
 
 
 def test_a_stiffness_that_grows_under_load_pays_for_it(loop, dyn):
     loop.start(BENT)
     control = loop.control
     change_settings(control, cartesian__stiffness=100.0)
-    control.enter('cartesian_impedance')
+    control.changes.enter('cartesian_impedance')
     loop.run(0.3)
     springs = control.host.memory.task_springs
     change_settings(control, cartesian__stiffness=800.0)

@@ -47,13 +47,13 @@ def test_an_arm_within_the_tolerance_is_held_where_it_is_and_goes_there(distance
     q = beyond(distance, side)
     loop = loop_at(q)
     loop.run(1.0)
-    assert np.abs(loop.q - q).max() < 1e-6 and not loop.control.recovery
+    assert np.abs(loop.q - q).max() < 1e-6 and not loop.control.status.recovery
     loop.control.follow(loop.now, NAMES, going(q, q[JOINT]))  # where it is
     loop.run(1.1)
-    assert loop.control.code == 0 and np.abs(loop.plant.q - q).max() < 1e-6
+    assert loop.control.status.code == 0 and np.abs(loop.plant.q - q).max() < 1e-6
     loop.follow(BENT, 4.0)
     loop.run(4.1)
-    assert loop.control.code == 0 and np.abs(loop.plant.q - BENT).max() < 1e-5
+    assert loop.control.status.code == 0 and np.abs(loop.plant.q - BENT).max() < 1e-5
 
 
 def test_a_goal_where_a_push_has_left_the_arm_is_no_goal_beyond_the_limit():
@@ -90,12 +90,13 @@ def test_an_arm_farther_out_is_held_and_guided_inside(law, side):
     assert loop.control.mode is Mode.HOLD
     assert np.abs(loop.plant.q - q).max() < 3e-3
     name = 'upper limit 2.2' if side > 0.0 else 'lower limit -2.2'
-    assert name in loop.control.recovery and "'joint4'" in loop.control.recovery
-    assert 'mrad' in loop.control.recovery and 'only inward motion' in loop.control.recovery
+    recovery = loop.control.status.recovery
+    assert name in recovery and "'joint4'" in recovery
+    assert 'mrad' in recovery and 'only inward motion' in recovery
     inside = beyond(-0.05, side)
     loop.control.follow(loop.now, NAMES, going(q, inside[JOINT], seconds=3.0))
     loop.run(3.5)
-    assert loop.control.code == 0 and not loop.control.recovery
+    assert loop.control.status.code == 0 and not loop.control.status.recovery
     out = side * (loop.q[:, JOINT] - q[JOINT])
     assert out.max() < 1e-4, 'never farther out'
     assert np.abs(loop.column(2)).max() < 2.0 * LIMITS.recovery_speed
@@ -118,13 +119,13 @@ def test_what_leads_outwards_or_fast_is_refused():
     with pytest.raises(TrajectoryError, match="'joint4'.*0.1 at most.*stretch the times by"):
         loop.control.follow(loop.now, NAMES, going(q, 2.0))
     with pytest.raises(StateError, match="'joint4' is .* mrad beyond .*a pose is refused"):
-        loop.control.reach((0.3, 0.0, 0.5), (0.0, 0.0, 0.0, 1.0))
+        loop.control.motions.reach((0.3, 0.0, 0.5), (0.0, 0.0, 0.0, 1.0))
     # other joints may move, and a part of the way is a way
     other = q.copy()
     other[0] += 0.3
     loop.control.follow(loop.now, NAMES, going(other, 2.22, seconds=2.0))
     loop.run(2.5)
-    assert loop.control.code == 0 and loop.control.recovery
+    assert loop.control.status.code == 0 and loop.control.status.recovery
     assert abs(loop.plant.q[JOINT] - 2.22) < 1e-3 and abs(loop.plant.q[0] - other[0]) < 1e-3
 
 
@@ -178,9 +179,9 @@ def test_silence_and_what_is_found_after_it():
     loop = loop_at(q)
     loop.run(0.6)
     loop.coast(0.1)
-    loop.control.resume(loop.now, loop.plant.q, loop.plant.qd)
+    loop.control.activation.resume(loop.now, loop.plant.q, loop.plant.qd)
     loop.run(0.6)
-    assert loop.control.recovery and np.abs(loop.plant.q - q).max() < 2e-3
+    assert loop.control.status.recovery and np.abs(loop.plant.q - q).max() < 2e-3
 
 
 # --- what is not taken over ---------------------------------------------------------------------
@@ -224,13 +225,13 @@ def test_prismatic_joints_are_reported_in_millimetres_and_joints_without_limits_
                 upper=[2.0, np.inf])
     loop.run(1.0)
     assert np.abs(loop.plant.q - q).max() < 1e-6
-    assert "'slide' is 30 mm beyond its upper limit 0.5;" in loop.control.recovery
-    assert "'turn'" not in loop.control.recovery
+    assert "'slide' is 30 mm beyond its upper limit 0.5;" in loop.control.status.recovery
+    assert "'turn'" not in loop.control.status.recovery
     walls = loop.control.host.memory.walls
     assert walls.lower[1] == -np.inf and walls.upper[1] == np.inf
     zero = np.zeros(2)
     loop.control.follow(loop.now, ('slide', 'turn'), [
         TrajectoryPoint([0.4, 5.0], zero, zero, (), 3.0)])
     loop.run(3.5)
-    assert loop.control.code == 0 and not loop.control.recovery
+    assert loop.control.status.code == 0 and not loop.control.status.recovery
     assert np.abs(loop.plant.q - [0.4, 5.0]).max() < 1e-5

@@ -30,7 +30,7 @@ def shown(loop):
 def send_torque(loop, torque, seconds):
     """Send a torque at 50 Hz."""
     for _ in range(round(seconds / 0.02)):
-        loop.control.reflect(loop.now, torque)
+        loop.control.inputs.reflect(loop.now, torque)
         loop.run(0.02)
 
 
@@ -73,7 +73,7 @@ def test_no_more_than_the_limit_in_either_direction(side):
 
 def test_only_while_it_floats():
     loop = floating(gain=1.0)
-    loop.control.hold()
+    loop.control.requests.hold()
     send_torque(loop, EXTERNAL, 0.4)
     assert not shown(loop).any()
 
@@ -81,9 +81,9 @@ def test_only_while_it_floats():
 def test_a_torque_from_before_a_hold_is_not_reflected_after_it():
     loop = floating(gain=1.0)
     send_torque(loop, EXTERNAL, 0.2)
-    loop.control.hold()
+    loop.control.requests.hold()
     loop.run(1.0)
-    loop.control.compensate_gravity()
+    loop.control.requests.compensate_gravity()
     loop.run(0.002)
     assert not shown(loop).any()
 
@@ -91,13 +91,13 @@ def test_a_torque_from_before_a_hold_is_not_reflected_after_it():
 def test_none_by_default_and_what_makes_no_sense_is_refused():
     loop = floating()
     with pytest.raises(StateError, match='reflection.gain is 0'):
-        loop.control.reflect(loop.now, EXTERNAL)
+        loop.control.inputs.reflect(loop.now, EXTERNAL)
     loop = floating(gain=1.0)
     with pytest.raises(ArgumentError, match=f"'{MODEL.joint_names[1]}' is nan"):
-        loop.control.reflect(loop.now, np.where(EXTERNAL > 0.0, np.nan, EXTERNAL))
+        loop.control.inputs.reflect(loop.now, np.where(EXTERNAL > 0.0, np.nan, EXTERNAL))
     for torque in (EXTERNAL[:3], 4.0):
         with pytest.raises(ArgumentError, match='one for each of the 7 joints'):
-            loop.control.reflect(loop.now, torque)
+            loop.control.inputs.reflect(loop.now, torque)
     loop.run(0.01)
     with pytest.raises(ParameterError, match='reflection.gain'):
         floating(gain=[0.1, 0.2])

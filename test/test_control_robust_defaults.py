@@ -154,7 +154,7 @@ def test_load_and_dry_friction_are_learned_from_the_position():
         r = SimpleNamespace(q=[1.0 - np.cos(w)], qd=[2.1 * np.sin(w)], qdd=[4.4 * np.cos(w)])
         e = r.q[0] - q
         m = disturbance.kept(m, gains, 1.0, 1.0, T, fades=0.0, bias_fades=0.0)
-        m = disturbance.update(m, p, gains, lambda a: [M * a[0]], [e], r, 10.0)
+        m = disturbance.update(m, p, gains, lambda a: [M * a[0]], [float(e)], r, 10.0)
         feedback = M * (r.qdd[0] + 400.0 * e + 40.0 * (r.qd[0] - v))
         torque = feedback + disturbance.torque(m, p, r.qd)[0]
         v += T / M * (torque - 2.0 - 0.5 * np.tanh(100.0 * v))
@@ -241,7 +241,7 @@ def test_compensation_begins_anew_after_floating():
     loop.plant.external[:] = 0.05 * LIMIT
     loop.run(2.0)
     assert np.abs(loop.control.terms[Term.INTEGRAL][:2] / LIMIT[:2]).min() > 0.04
-    loop.control.compensate_gravity()
+    loop.control.requests.compensate_gravity()
     loop.plant.external[:] = 0.0
     loop.run(0.1)
     assert not loop.control.terms[Term.INTEGRAL].any()

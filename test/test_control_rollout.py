@@ -6,7 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from robodyn_ros.control import ArmController, make_task_gains, Term
-from robodyn_ros.control.law import arguments, tracking_terms
+from robodyn_ros.control.law import arguments
+from robodyn_ros.control.laws.common_terms import tracking_terms
 from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.control.memory import Memory
 from robodyn_ros.control.rollout import RolloutCycle
@@ -113,8 +114,8 @@ class StepByStep:
         self.steps += steps
 
     def follow(self):
-        start_state = self.control.start_state()
-        assert self.control.begin(start_state, plan(start_state.reference))
+        start_state = self.control.motions.start_state()
+        assert self.control.motions.begin(start_state, plan(start_state.reference))
 
 
 @pytest.fixture(scope='module')

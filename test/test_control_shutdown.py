@@ -12,9 +12,9 @@ LONGEST = 8.0  # s
 
 def shut_down(loop, release=None, silent=lambda now: False):
     """Control until the last torque; return the modes on the way."""
-    loop.control.shut_down('the controller leaves', release)
+    loop.control.requests.shut_down('the controller leaves', release)
     modes, end = [], loop.now + LONGEST
-    while not loop.control.shutdown_over:
+    while not loop.control.status.shutdown_over:
         assert loop.now < end, 'no end of the shutdown'
         loop.silence() if silent(loop.now) else loop.cycle()
         if loop.control.mode not in modes[-1:]:
@@ -95,17 +95,17 @@ def test_states_that_return_in_mode_carrying_end_nothing():
 
 def test_no_motion_begins_meanwhile_and_an_activation_ends_it():
     loop = moving(friction=True)
-    loop.control.shut_down('the controller leaves')
-    for request in (loop.control.hold, loop.control.compensate_gravity,
+    loop.control.requests.shut_down('the controller leaves')
+    for request in (loop.control.requests.hold, loop.control.requests.compensate_gravity,
                     lambda: loop.follow(BENT, 1.0)):
         with pytest.raises(StateError, match='is being ended; activate it again'):
             request()
     loop.run(0.2)
-    loop.control.deactivate()
-    loop.control.shut_down('twice')  # nothing is under control
+    loop.control.activation.deactivate()
+    loop.control.requests.shut_down('twice')  # nothing is under control
     loop.start(loop.plant.q)
     loop.settle()
-    assert loop.control.mode is Mode.HOLD and not loop.control.shutdown_over
+    assert loop.control.mode is Mode.HOLD and not loop.control.status.shutdown_over
     loop.follow(BENT, 2.0)
     loop.run(2.1)
     np.testing.assert_allclose(loop.plant.q, BENT, atol=1e-2)
@@ -115,12 +115,12 @@ def test_it_ends_for_any_arm_that_is_shaken():
     loop = Loop(MODEL, q=BENT)
     loop.run(0.3)
     random = np.random.default_rng(3)
-    loop.control.shut_down('the controller leaves')
+    loop.control.requests.shut_down('the controller leaves')
     end = loop.now + LONGEST
-    while not loop.control.shutdown_over and loop.now < end:
+    while not loop.control.status.shutdown_over and loop.now < end:
         loop.plant.qd += random.normal(0.0, 0.05, 7)
         loop.cycle()
-    assert loop.control.shutdown_over
+    assert loop.control.status.shutdown_over
     np.testing.assert_allclose(loop.torque, loop.control.gravity_torque(), atol=1.0)
 
 
@@ -143,10 +143,10 @@ def test_a_release_is_no_faster_than_the_torque_may_change():
 def test_it_ends_where_each_state_is_followed_by_silence(period):
     loop = Loop(MODEL, q=BENT)
     control, state, plant = loop.control, loop.control.host.state, loop.plant
-    control.deactivate()
+    control.activation.deactivate()
     control.activate(0.0, plant.q, plant.qd, 0.0)
     came, torque, step = 0.0, control.gravity_torque().copy(), 0
-    while not control.shutdown_over:
+    while not control.status.shutdown_over:
         now = 5e-3 * (step := step + 1)
         assert now < 3.0, 'no end of the shutdown'
         if now >= came + period:
@@ -154,10 +154,10 @@ def test_it_ends_where_each_state_is_followed_by_silence(period):
             state.q[:], state.qd[:], state.effort[:] = plant.q, plant.qd, np.nan
             sent = control.receive(now, now, now)
         else:
-            sent = control.wait(now)
+            sent = control.cycle.wait(now)
         torque = torque if sent is None else sent.copy()
         for _ in range(5):
             plant.step(torque)
         if step == 100:
-            control.shut_down('the controller leaves', 0.1)
+            control.requests.shut_down('the controller leaves', 0.1)
     assert not torque.any()

@@ -14,7 +14,7 @@ LARGEST = 1.5 * MODEL.velocity_limit / settings_of().stop_time
 
 
 def cancel(loop):
-    loop.control.stop('the goal is cancelled')
+    loop.control.requests.stop('the goal is cancelled')
     loop.settle()
 
 
@@ -24,34 +24,34 @@ def violate(loop):
         loop.plant.push('link4', [0.0, 0.0, 400.0, 0.0, 0.0, 0.0])
         loop.cycle()
     loop.plant.push('link4', None)
-    assert loop.control.code is ResultCode.PATH_TOLERANCE_VIOLATED
+    assert loop.control.status.code is ResultCode.PATH_TOLERANCE_VIOLATED
     loop.settle()
 
 
 def silence(loop):
     loop.coast(0.04)
-    loop.control.resume(loop.now, loop.plant.q, loop.plant.qd)
+    loop.control.activation.resume(loop.now, loop.plant.q, loop.plant.qd)
     loop.settle()
 
 
 def silence_for_good(loop):
     loop.coast(0.25)
-    loop.control.fail('silent')
+    loop.control.requests.fail('silent')
     loop.coast(0.3)
 
 
 def fault(loop):
-    loop.control.fail('odd')
+    loop.control.requests.fail('odd')
     loop.settle()
 
 
 def leave(loop):
-    loop.control.stop('the controller leaves')
+    loop.control.requests.stop('the controller leaves')
     loop.settle()
-    loop.control.resume(loop.now, loop.plant.q, loop.plant.qd)
+    loop.control.activation.resume(loop.now, loop.plant.q, loop.plant.qd)
     loop.coast(0.3)
     resting_torque = loop.control.gravity_torque()
-    loop.control.deactivate()
+    loop.control.activation.deactivate()
     loop.send(resting_torque)
 
 
@@ -106,15 +106,15 @@ def test_an_outlier_of_a_measured_velocity_leads_the_arm_nowhere(found, speed):
     loop = arm()
     loop.run(1.0)
     if found == 'released':
-        loop.control.compensate_gravity()
+        loop.control.requests.compensate_gravity()
         loop.run(0.3)
     place, qd = loop.plant.q.copy(), loop.plant.qd.copy()
     qd[0] = speed
     if found == 'released':
         loop.send(loop.control.update(loop.now, loop.plant.q, qd)[0])
-        loop.control.hold()
+        loop.control.requests.hold()
     else:
-        loop.control.resume(loop.now, loop.plant.q, qd)
+        loop.control.activation.resume(loop.now, loop.plant.q, qd)
     begin = len(loop.log)
     loop.run(1.0)
     assert loop.control.mode is Mode.HOLD
@@ -136,7 +136,7 @@ def test_an_arm_that_is_too_fast_is_not_taken_over(speed):
 def test_a_fault_is_not_reset_while_the_arm_is_too_fast():
     loop = arm()
     loop.run(0.5)
-    loop.control.fail('a fault')
+    loop.control.requests.fail('a fault')
     loop.plant.qd[1] = 2.0
     loop.send(loop.control.update(loop.now, loop.plant.q, loop.plant.qd)[0])
     with pytest.raises(StateError, match="fault is refused: joint 'joint2' moves at 2 .* 1.8"):

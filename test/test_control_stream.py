@@ -137,14 +137,14 @@ def test_a_stream_does_not_move_an_arm_again_that_something_else_has_stopped(end
     made.run(1.0, made.target)
     control, stream = made.control, made.control.stream
     if end == 'hold':
-        control.hold()
+        control.requests.hold()
     elif end == 'stop':
-        control.stop('enough')
+        control.requests.stop('enough')
     elif end == 'fault':
-        control.fail('broken')
+        control.requests.fail('broken')
     elif end == 'pose':
         pose = control.pose(BENT)
-        control.reach(pose[:3, 3], (0.0, 0.0, 0.0, 1.0))
+        control.motions.reach(pose[:3, 3], (0.0, 0.0, 0.0, 1.0))
     else:
         zero = np.zeros(7)
         control.follow(made.loop.now, NAMES, [TrajectoryPoint(BENT, zero, zero, (), 1.0)])
@@ -194,7 +194,7 @@ def test_after_a_fault_the_stream_is_not_followed_until_it_has_paused():
     made = Streamed()
     made.run(0.5, made.target)
     control, stream = made.control, made.control.stream
-    control.fail('broken')
+    control.requests.fail('broken')
     for _ in range(30):  # longer than the time-out
         with pytest.raises(StateError, match='fault'):
             made.send(made.target(0.5))
@@ -248,7 +248,7 @@ def test_a_stream_that_is_far_away_after_a_gap_is_not_joined():
 
 def test_after_a_hold_in_a_gap_the_stream_is_not_joined():
     made = gapped()
-    made.control.hold()
+    made.control.requests.hold()
     made.run(1.5, made.target)
     assert made.control.mode is Mode.HOLD and made.control.stream.blocked
 
@@ -293,7 +293,7 @@ def test_of_a_long_chunk_fewer_points_are_used():
     made.control.stream.add(made.loop.now, NAMES, [
         TrajectoryPoint(made.target(t), (), (), (), t) for t in times])
     assert made.control.stream.update(made.loop.now)
-    trajectory, _ = made.control.trajectory
+    trajectory, _ = made.control.status.trajectory
     assert len(trajectory.times) <= 60
     made.run(1.0)
     assert np.abs(made.control.reference.q - made.target(1.0)).max() < 0.01
@@ -321,7 +321,7 @@ def test_a_stream_that_goes_on_over_an_activation_is_not_followed_until_it_has_p
     made, elsewhere = Streamed(), BENT + 0.1
     made.run(0.5, made.target)
     control, stream = made.control, made.control.stream
-    control.deactivate()
+    control.activation.deactivate()
     if refused:
         with pytest.raises(StateError, match='not active'):
             made.send(made.target(0.5))

@@ -75,17 +75,16 @@ class Attack:
             if kind == 'goal':
                 control.follow(self.now, NAMES, [TrajectoryPoint(
                     BENT + rng.uniform(-0.2, 0.2, NV), zero, zero, (), rng.uniform(0.5, 2.0))])
-                control.stream.replaced_by('a goal')
             elif kind == 'pose':
-                control.reach(control.pose(BENT)[:3, 3], (0.0, 0.0, 0.0, 1.0))
+                control.motions.reach(control.pose(BENT)[:3, 3], (0.0, 0.0, 0.0, 1.0))
             elif kind in ('pause', 'resume'):
                 getattr(control.path_speed, kind)()
             elif kind in ('scale', 'standstill'):
                 control.path_speed.scale(0.0 if kind == 'standstill' else rng.uniform())
             elif kind in ('stop', 'fail'):
-                getattr(control, kind)('an attack')
+                getattr(control.requests, kind)('an attack')
             else:
-                getattr(control, kind)()
+                getattr(control.requests, kind)()
         except RobodynError:
             pass
 

@@ -11,9 +11,9 @@ LEAD = 0.02  # s from a request to the begin of a motion
 def plan(loop, goal, lead=LEAD):
     """Plan a motion that begins in a moment; return its start and the trajectory."""
     control, zero = loop.control, np.zeros(7)
-    start = control.start_state(lead)
-    return start, control.plan(start, loop.plant.model.joint_names,
-                               [TrajectoryPoint(goal, zero, zero, (), 1.0)])
+    start = control.motions.start_state(lead)
+    return start, control.motions.plan(start, loop.plant.model.joint_names,
+                                       [TrajectoryPoint(goal, zero, zero, (), 1.0)])
 
 
 def reference_steps(loop, since):
@@ -30,20 +30,20 @@ def test_a_trajectory_that_began_while_another_replaced_it_is_followed_until_the
         loop.follow(BENT + 0.4, 1.0)
         loop.run(0.5)
     memory = loop.control.host.bound.memory
-    assert loop.control.begin(*plan(loop, BENT - 0.2))
+    assert loop.control.motions.begin(*plan(loop, BENT - 0.2))
     loop.run(LEAD - 1e-3)
     before = memory.copy()
     replacing = plan(loop, BENT + 0.1)
     loop.run(6e-3)  # now it has begun
     ahead, number = memory.copy(), float(loop.control.host.memory.motion.path.number)
     memory[:] = before
-    assert loop.control.begin(*replacing)
+    assert loop.control.motions.begin(*replacing)
     memory[:] = ahead
     since = len(loop.log) - 1
     loop.run(0.5 * LEAD)
     assert loop.control.host.memory.motion.path.number == number
-    assert loop.control.trajectory[0] is not None
-    assert loop.control.begin(*plan(loop, BENT + 0.2))
+    assert loop.control.status.trajectory[0] is not None
+    assert loop.control.motions.begin(*plan(loop, BENT + 0.2))
     loop.run(1.5)
     assert reference_steps(loop, since) < 2e-3
     np.testing.assert_allclose(loop.log[-1][3], BENT + 0.2, atol=1e-9)

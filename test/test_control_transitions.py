@@ -25,9 +25,9 @@ GAIN = np.hstack((np.diag(USUAL_GAINS.pd_kp), np.diag(USUAL_GAINS.pd_kd)))
 
 def unload(control):
     """Remove what the tests before have put on the arm, at once."""
-    control.deactivate()
-    control.set_payload(Payload('link6', 0.0, (0, 0, 0), NOTHING))
-    control.set_gravity(MODEL.gravity)
+    control.activation.deactivate()
+    control.load_changes.set_payload(Payload('link6', 0.0, (0, 0, 0), NOTHING))
+    control.load_changes.set_gravity(MODEL.gravity)
 
 
 def changes(loop):
@@ -35,27 +35,29 @@ def changes(loop):
     control = loop.control
 
     def linear_feedback():
-        control.enter('linear_feedback')
+        control.changes.enter('linear_feedback')
         loop.run(0.4)  # it takes over an arm at rest
-        if control.law_at_work != 'linear_feedback':
+        if control.status.law_at_work != 'linear_feedback':
             loop.pose = loop.plant.q.copy()
-        control.take_linear_feedback(loop.now, command(SENDER, loop.pose, GAIN))
+        control.inputs.take_linear_feedback(loop.now, command(SENDER, loop.pose, GAIN))
+
+    load = control.load_changes.set_payload
 
     def gains(**design):
         change_settings(control, friction_scale=0.0, **design)
 
     return {
-        'computed_torque': lambda: control.enter('computed_torque'),
-        'feedforward_pd': lambda: control.enter('feedforward_pd'),
-        'adaptive': lambda: control.enter('adaptive'),
-        'gravity_compensation': lambda: control.enter('gravity_compensation'),
-        'own_law': lambda: control.enter('own_law'), 'linear_feedback': linear_feedback,
-        'hold': control.hold, 'float': control.compensate_gravity,
-        'stop': lambda: control.stop('stop'),
-        'reset_fault': lambda: (control.fail('x'), control.reset_fault()),
-        'payload': lambda: control.set_payload(Payload('link6', 0.7, (0.0, 0.0, 0.1), NOTHING)),
-        'no payload': lambda: control.set_payload(Payload('link6', 0.0, (0, 0, 0), NOTHING)),
-        'gravity': lambda: control.set_gravity((1.5, 0.0, -9.6)),
+        'computed_torque': lambda: control.changes.enter('computed_torque'),
+        'feedforward_pd': lambda: control.changes.enter('feedforward_pd'),
+        'adaptive': lambda: control.changes.enter('adaptive'),
+        'gravity_compensation': lambda: control.changes.enter('gravity_compensation'),
+        'own_law': lambda: control.changes.enter('own_law'), 'linear_feedback': linear_feedback,
+        'hold': control.requests.hold, 'float': control.requests.compensate_gravity,
+        'stop': lambda: control.requests.stop('stop'),
+        'reset_fault': lambda: (control.requests.fail('x'), control.reset_fault()),
+        'payload': lambda: load(Payload('link6', 0.7, (0.0, 0.0, 0.1), NOTHING)),
+        'no payload': lambda: load(Payload('link6', 0.0, (0, 0, 0), NOTHING)),
+        'gravity': lambda: control.load_changes.set_gravity((1.5, 0.0, -9.6)),
         'stiff': lambda: gains(natural_frequency=30.0),
         'soft': lambda: gains(natural_frequency=10.0, armature=0.005),
         'weak': lambda: change_settings(control, effort_margin=0.5, load_time=0.5)}
@@ -85,10 +87,10 @@ def test_no_change_steps_the_torque(loop, law, moving, first):
     for second in NAMES:
         unload(loop.control)
         loop.start(BENT)
-        loop.control.change(loop.settings)
+        loop.control.changes.change(loop.settings)
         changes(loop)[law]()
         loop.run(0.1)
-        assert loop.control.law_at_work == law
+        assert loop.control.status.law_at_work == law
         if moving:
             loop.follow(loop.swing(1.0, 0.4), 1.0)
             loop.run(0.25)

@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 from robodyn_ros.dynamics import algorithms, Dynamics
 from robodyn_ros.dynamics.jit.flags import (
-    above, all_finite, any_above, at_least, below, both, either, equal, finite, first_of, flag, no,
-    when)
+    all_finite, any_above, equal, finite, first_of, flag, no, when)
 from robodyn_ros.dynamics.jit.flow import (
     call, choose, FunctionTable, iterate, lookup, row_count, search_sorted, Table)
 from robodyn_ros.dynamics.jit.function import Function
@@ -52,7 +51,7 @@ def test_the_case_is_the_whole_part_of_the_index_and_else_the_last():
 
 def test_a_flag_chooses_between_otherwise_and_where_it_holds():
     def body(x):
-        return [choose(above(x[0], 1.0), [lambda: -x[0], lambda: 2.0 * x[0]])]
+        return [choose(x[0] > 1.0, [lambda: -x[0], lambda: 2.0 * x[0]])]
 
     np.testing.assert_array_equal(found(body, [0.5, 1.0, 3.0, -INF]), [-0.5, -1.0, 6.0, INF])
 
@@ -161,8 +160,9 @@ def test_loops_and_cases_within_loops():
     def body(x):
         def outer(state):
             inner = iterate(state.second, lambda s: s + x[1], 0.0, 9)
-            return Pair([choose(above(inner, 2.5), [lambda: state.first[0] + inner,
-                                                    lambda: 100.0 * x[1]])], state.second + 1.0)
+            return Pair(
+                [choose(inner > 2.5, [lambda: state.first[0] + inner, lambda: 100.0 * x[1]])],
+                state.second + 1.0)
 
         return iterate(x[0], outer, Pair([x[1]], 0.0), 8)
 
@@ -285,9 +285,9 @@ def test_a_search_keeps_to_its_part_of_the_table():
 def test_flags():
     def body(x):
         a, b = x
-        return [above(a, b), below(a, b), at_least(a, b), equal(a, b), finite(a), flag(a),
-                both(a, b), either(a, b), no(a), no(no(a)), all_finite([a, [b]]),
-                any_above([a, b], 1.5), both(above(a, 0.0), no(above(b, 0.0))) * 5.0]
+        return [a > b, a < b, a >= b, equal(a, b), finite(a), flag(a), a & b, a | b, no(a),
+                no(no(a)), all_finite([a, [b]]), any_above([a, b], 1.5),
+                ((a > 0.0) & no(b > 0.0)) * 5.0]
 
     rows = [(1, 2), (2, 1), (1, 1), (0, -1), (NAN, 1), (INF, 1), (-INF, NAN), (5e-324, 0)]
     np.testing.assert_array_equal(found(body, rows, 13), [
@@ -304,8 +304,7 @@ def test_flags():
 
 def test_the_first_row_that_holds_decides():
     def body(x):
-        return first_of((above(x[0], 2.0), 1.0, [x[1], 10.0]),
-                        (above(x[0], 1.0), 2.0, [x[1], x[1]]),
+        return first_of((x[0] > 2.0, 1.0, [x[1], 10.0]), (x[0] > 1.0, 2.0, [x[1], x[1]]),
                         otherwise=(3.0, [0.0, when(x[1], 1.0, -1.0)]))
 
     np.testing.assert_array_equal(
@@ -412,7 +411,7 @@ def test_records_may_be_read_by_later_steps():
     def step(tree, runtime, state, constants, inputs, past):
         k, _ = state
         before, = lookup(past, constants[0] * 4.0 + k - 1.0, (1,))
-        return [k + 1.0, when(above(k, 0.0), before + 2.0, 10.0 * constants[0])]
+        return [k + 1.0, when(k > 0.0, before + 2.0, 10.0 * constants[0])]
 
     run = Dynamics(RobotModel.from_urdf(ARM)).rollout(
         step, 2, 1, 0, 2, tables={'past': Table(2)})

@@ -74,7 +74,7 @@ class Owner:
         self.loop.attach()
         row, q, qd, torque = self.loop.state()
         self.controller.activate(1e-9 * row.stamp, q, qd, row.arrival)
-        self.controller.start_from(torque)
+        self.controller.requests.start_from(torque)
         self.during(self.loop.hand_over)
 
     def during(self, act, *arguments):
@@ -88,10 +88,10 @@ class Owner:
 
     def follow(self, goal, duration):
         points = [TrajectoryPoint(goal, np.zeros_like(goal), time_from_start=duration)]
-        start = self.controller.start_state()
-        trajectory = self.controller.plan(start, self.controller.model.joint_names, points)
+        start = self.controller.motions.start_state()
+        trajectory = self.controller.motions.plan(start, self.controller.model.joint_names, points)
         self.run(1)  # to the cycle the first plan, which compiles, is a pause of its process
-        assert self.during(self.controller.begin, start, trajectory)
+        assert self.during(self.controller.motions.begin, start, trajectory)
 
     def run(self, updates):
         for _ in range(updates):
@@ -374,7 +374,7 @@ def test_drives_with_gains_get_the_torque_of_the_cycle(arm):
 
 def test_drives_without_a_reference_have_no_gains(owner):
     gains = [np.array([40.0, 20.0]), np.array([4.0, 2.0])]
-    owner.during(owner.controller.compensate_gravity)
+    owner.during(owner.controller.requests.compensate_gravity)
     owner.run(10)
     for ended in (False, True):
         _, _, kp, kd, effort = owner.arm.drive(*gains)
@@ -447,13 +447,13 @@ def test_the_owner_moves_the_arm(owner):
 
 
 def test_requests_of_the_owner_are_handled(owner):
-    owner.during(owner.controller.compensate_gravity)
+    owner.during(owner.controller.requests.compensate_gravity)
     assert owner.controller.mode is Mode.FLOAT and owner.arm.mode == modes.FLOAT
-    owner.during(owner.controller.fail, 'broken')
+    owner.during(owner.controller.requests.fail, 'broken')
     owner.run(10)
     assert owner.controller.fault == 'broken' and owner.arm.fault != 0.0
     owner.during(owner.controller.reset_fault)
-    owner.during(owner.controller.hold)
+    owner.during(owner.controller.requests.hold)
     owner.run(500)
     assert not owner.controller.fault and owner.controller.mode is Mode.HOLD
 
@@ -470,7 +470,7 @@ def test_a_motion_ends_if_the_owner_falls_silent(owner):
 
 
 def test_another_owner_follows_the_last_one(owner, block):
-    owner.during(owner.controller.fail, 'of the last owner')
+    owner.during(owner.controller.requests.fail, 'of the last owner')
     other = Owner(owner.arm, block)
     with pytest.raises(StateError, match='another node owns'):
         other.loop.attach()

@@ -8,7 +8,8 @@ pytest.importorskip('rclpy', reason='the parameters of the guard need ROS 2')
 
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
 from robodyn_ros.dynamics.loads import with_slots  # noqa: E402
-from robodyn_ros.model import RobotModel  # noqa: E402
+from robodyn_ros.exceptions import ModelError  # noqa: E402
+from robodyn_ros.model import Payload, RobotModel  # noqa: E402
 from robodyn_ros.nodes.guard.parameters import GuardSettings  # noqa: E402
 from robodyn_ros.nodes.guard.torque import GuardTorque  # noqa: E402
 from robodyn_ros.safety import PlausibleVelocity  # noqa: E402
@@ -221,3 +222,32 @@ def test_a_velocity_after_a_pause_is_the_reported_one():
     velocity = PlausibleVelocity(MODEL.velocity_limit)
     for t in (1.0, 1.002, 3.0):
         np.testing.assert_array_equal(velocity.update(t, t + HOME, SPEED), SPEED)
+
+
+def load(mass):
+    """Return a load in the hand."""
+    return Payload('link7', mass, np.array([0.0, 0.0, 0.05]), np.zeros((3, 3)))
+
+
+def speed_of(held):
+    """Return the largest speed, as a part of the velocity limit."""
+    return (np.abs(np.diff(held.track, axis=0)) / STEP / MODEL.velocity_limit).max()
+
+
+@pytest.mark.parametrize('spacing', [0.1, 3.0])
+def test_loads_that_are_false_do_not_throw_an_arm_that_the_guard_holds(spacing):
+    """Told and taken back, again and again, or once: whoever may publish them."""
+    held, told = Held().take_over().run(0.3), 0
+    with pytest.raises(ModelError, match="'joint.' would get .* it could not hold against"):
+        held.guard.set_payload(load(6.0), True)
+    for k in range(round(6.0 / spacing)):
+        try:
+            held.guard.set_payload(load(1.4 * (1 - k % 2)), True)
+            told += 1
+        except ModelError:
+            pass
+        held.run(spacing)
+    assert told > 1
+    assert speed_of(held) < 0.4
+    held.run(1.5)
+    assert (np.abs(held.plant.qd) / MODEL.velocity_limit).max() < 0.02, 'it rests'

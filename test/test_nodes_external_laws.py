@@ -217,11 +217,11 @@ def test_a_law_of_the_user_fails_and_the_arm_is_held(probe, robot, tmp_path, mon
     (tmp_path / 'law_that_fails.py').write_text("""
 from robodyn_ros.control.examples import scalar_law
 from robodyn_ros.control.terms import Term
-from robodyn_ros.dynamics.jit.flags import above, when
+from robodyn_ros.dynamics.jit.flags import when
 
 
 def failing(arm, x):
-    breaks = when(above(x.qd_ref[0], 0.05), float('nan'), 0.0)
+    breaks = when(x.qd_ref[0] > 0.05, float('nan'), 0.0)
     return {**scalar_law.stiffening(arm, x), Term.EFFORT: [breaks for _ in x.q]}
 """)
     monkeypatch.setenv('PYTHONPATH', str(tmp_path))

@@ -9,8 +9,8 @@ import pytest
 pytest.importorskip('rclpy', reason='the loop needs ROS 2')
 
 import rclpy  # noqa: E402
-from robodyn_ros.control.permission import CommandPermission  # noqa: E402
 from robodyn_ros.control.state import FROM_STATE  # noqa: E402
+from robodyn_ros.control.turn_host import TurnHost  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
 from robodyn_ros.nodes.cdr import JointStateDecoder, JointStateWriter  # noqa: E402
 from robodyn_ros.nodes.conversions import EffortWriter  # noqa: E402
@@ -47,8 +47,7 @@ class Bench:
             node.create_publisher(Float64MultiArray, 'torques', qos.reliable()),
             node.create_publisher(Header, 'heartbeats', qos.reliable()),
             efforts.write(np.zeros(len(names))), efforts.order)
-        self.loop = native.NativeLoop(control.host, CommandPermission(False, 0.5), handles, False,
-                                      np.inf, 60.0)
+        self.loop = native.NativeLoop(control.host, TurnHost(False, 0.5), handles, False)
         self._gripper = JointStateWriter(['left', 'right'])
         for each in (self._writer, self._gripper):
             data = each.write(1)
@@ -151,11 +150,11 @@ def test_the_newest_cycle_is_there_on_demand(bench):
     """Requests to Python between two of its polls; before the first cycle: nothing."""
     host, loop = bench.control.host, bench.loop
     wait_until(bench.feed, 'a torque')
-    before = float(bench.control.states.called)
+    before = float(bench.control.status.states.called)
     bench.wait_for_iterations(3)
-    assert float(bench.control.states.called) == before, 'it was copied unasked'
+    assert float(bench.control.status.states.called) == before, 'it was copied unasked'
     host.refresh()
-    after = float(bench.control.states.called)
+    after = float(bench.control.status.states.called)
     assert after > before
     loop.stop()
     memory = host.bound.memory.copy()

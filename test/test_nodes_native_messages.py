@@ -10,8 +10,8 @@ pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 import rclpy  # noqa: E402
 from rclpy.serialization import serialize_message  # noqa: E402
+from robodyn_ros.control import turn  # noqa: E402
 from robodyn_ros.control.state import State  # noqa: E402
-from robodyn_ros.control.steps import permission  # noqa: E402
 from robodyn_ros.dynamics.jit import blocks  # noqa: E402
 from robodyn_ros.nodes.cdr import JointStateDecoder  # noqa: E402
 from robodyn_ros.nodes.conversions import in_seconds  # noqa: E402
@@ -33,7 +33,7 @@ class Reader:
     def __init__(self):
         self.block, self.message = Block(), rcl.SerializedMessage()
         places = {f'{name}.{entry.name}': entry.begin for name, cls in (
-            ('state', State), ('turn', permission.Turn), ('permission', permission.Memory))
+            ('state', State), ('inputs', turn.Inputs), ('turn', turn.Memory))
             for entry in blocks.entries(cls, {'joints': len(NAMES)})}
         places['memory.acceptance.kind'] = 0
         self._code = code.compiled(places)

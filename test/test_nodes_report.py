@@ -82,10 +82,10 @@ def test_silence_is_a_warning(desk):
     desk.run(0.1, desk.loop.silence)
     assert desk.logged() == [('WARN', 'motion aborted: the joint states are silent')]
     loop = desk.loop
-    loop.control.resume(loop.now, loop.plant.q, loop.plant.qd)
+    loop.control.activation.resume(loop.now, loop.plant.q, loop.plant.qd)
     loop.follow(BENT, 1.0)
     desk.run(0.5)
-    loop.control.resume(loop.now, loop.plant.q, loop.plant.qd)
+    loop.control.activation.resume(loop.now, loop.plant.q, loop.plant.qd)
     desk.run(0.1)
     assert desk.logged() == [
         ('WARN', 'motion aborted: the motion is given up after a gap of states or torques')]
@@ -94,10 +94,10 @@ def test_silence_is_a_warning(desk):
 def test_a_requested_end_is_no_warning(desk):
     desk.loop.follow(BENT + 0.2, 1.0)
     desk.run(0.5)
-    desk.loop.control.hold()
+    desk.loop.control.requests.hold()
     desk.run(0.5)
     assert desk.logged() == [('INFO', 'hold was requested')]
-    desk.loop.control.fail('broken')
+    desk.loop.control.requests.fail('broken')
     desk.run(0.1)
     assert desk.logged() == [('ERROR', 'fault: broken')]
 
@@ -105,7 +105,7 @@ def test_a_requested_end_is_no_warning(desk):
 def test_a_velocity_that_is_only_late_is_not_called_a_ratio_of_one(desk, monkeypatch):
     for name, found in (('unreported_velocities', ['joint1']),
                         ('contradicted_velocities', {'joint2': 0.5, 'joint7': 1.002})):
-        monkeypatch.setattr(type(desk.loop.control), name, found)
+        monkeypatch.setattr(type(desk.loop.control.status), name, found)
     desk.run(0.02)
     (level, text), = desk.logged()
     assert level == 'WARN' and text.startswith(

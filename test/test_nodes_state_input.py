@@ -28,7 +28,7 @@ class Queue:
         self.messages, self._decoder = [], JointStateDecoder()
         control = ArmController(Dynamics(MODEL), settings_of())
         self.input = StateInput(self, self._decoder, control, ControllerClock(
-            SimpleNamespace(), control.states.offset, lockstep, lockstep))
+            SimpleNamespace(), control.status.states.offset, lockstep, lockstep))
 
     def put(self, names, position, stamp):
         """Let a message wait."""

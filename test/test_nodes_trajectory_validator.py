@@ -83,7 +83,7 @@ def test_a_long_one_is_answered_later_and_begins_without_a_step(desk, moving):
     trajectory, error = desk.until_answered()
     assert error is None and len(trajectory.times) >= 3000
     desk.run(4.5, wait=False)
-    assert desk.control.code is ResultCode.SUCCESSFUL
+    assert desk.control.status.code is ResultCode.SUCCESSFUL
     np.testing.assert_allclose(desk.loop.plant.q, ELSEWHERE, atol=1e-4)
     steps = np.diff(desk.loop.column(4)[begun - 1:], axis=0)
     assert np.abs(steps).max() < 0.05, 'the reference velocity jumps'
@@ -92,17 +92,17 @@ def test_a_long_one_is_answered_later_and_begins_without_a_step(desk, moving):
 def test_a_floating_arm_that_moves_during_every_check_is_held_before_a_short_one_begins(
         monkeypatch):
     desk = Desk(settings=FLOATING)
-    plan = desk.control.plan
+    plan = desk.control.motions.plan
 
     def plan_while_the_loop_continues(*arguments):
         desk.loop.run(0.06)
         return plan(*arguments)
 
-    monkeypatch.setattr(desk.control, 'plan', plan_while_the_loop_continues)
+    monkeypatch.setattr(desk.control.motions, 'plan', plan_while_the_loop_continues)
     desk.submit(10)
     assert desk.answers[0][1] is None, desk.answers[0][1]
     desk.run(4.0, wait=False)
-    assert desk.control.code is ResultCode.SUCCESSFUL
+    assert desk.control.status.code is ResultCode.SUCCESSFUL
     np.testing.assert_allclose(desk.loop.plant.q, ELSEWHERE, atol=1e-3)
 
 
@@ -113,7 +113,7 @@ def test_a_long_one_can_be_refused(desk):
     _, error = desk.until_answered()
     assert "joint 'joint4': position" in str(error) and 'above the upper limit' in str(error)
     assert error.evidence['code'] is ResultCode.INVALID_GOAL
-    assert desk.control.mode is Mode.HOLD and not desk.control.following
+    assert desk.control.mode is Mode.HOLD and not desk.control.status.following
 
 
 def test_a_floating_arm_is_held_before_a_long_one_begins():
@@ -126,21 +126,22 @@ def test_a_floating_arm_is_held_before_a_long_one_begins():
     desk.submit(1000)
     assert desk.until_answered(2)[1] is None
     desk.run(4.0, wait=False)
-    assert desk.control.code is ResultCode.SUCCESSFUL
+    assert desk.control.status.code is ResultCode.SUCCESSFUL
     np.testing.assert_allclose(desk.loop.plant.q, ELSEWHERE, atol=1e-3)
 
 
 @pytest.mark.parametrize('end, words', [
-    (lambda control: control.hold(), 'hold was requested, while 2000 points were checked'),
-    (lambda control: control.fail('broken'), 'broken'),
-    (lambda control: control.deactivate(), 'not active|while 2000')])
+    (lambda control: control.requests.hold(),
+     'hold was requested, while 2000 points were checked'),
+    (lambda control: control.requests.fail('broken'), 'broken'),
+    (lambda control: control.activation.deactivate(), 'not active|while 2000')])
 def test_what_is_being_checked_when_the_arm_is_stopped_never_begins(desk, end, words):
     desk.submit(2000)
     end(desk.control)
     _, error = desk.until_answered()
     assert any(part in str(error) for part in words.split('|')), error
     desk.run(0.5)
-    assert not desk.control.following
+    assert not desk.control.status.following
     np.testing.assert_allclose(desk.loop.plant.q, BENT, atol=1e-3)
 
 
@@ -158,8 +159,8 @@ def test_a_newer_one_takes_the_place_of_what_is_being_checked(desk, count):
 def test_a_check_that_takes_too_long_is_repeated_and_made_at_once_in_the_end(desk, monkeypatch):
     monkeypatch.setattr(validator, '_LEAD', 1e-6)
     monkeypatch.setattr(validator, '_LEAD_PER_POINT', 0.0)
-    leads, start_state = [], desk.control.start_state
-    monkeypatch.setattr(desk.control, 'start_state',
+    leads, start_state = [], desk.control.motions.start_state
+    monkeypatch.setattr(desk.control.motions, 'start_state',
                         lambda lead=0.0: leads.append(lead) or start_state(lead))
     desk.submit(1000)
     assert desk.until_answered()[1] is None
@@ -217,7 +218,7 @@ def test_an_unexpected_error_of_the_check_is_an_answer(desk, monkeypatch, count)
     def broken(*_):
         raise MemoryError
 
-    monkeypatch.setattr(desk.control, 'plan', broken)
+    monkeypatch.setattr(desk.control.motions, 'plan', broken)
     with pytest.raises(MemoryError):
         desk.submit(count)
         desk.until_answered()
@@ -226,10 +227,10 @@ def test_an_unexpected_error_of_the_check_is_an_answer(desk, monkeypatch, count)
 
 
 @pytest.mark.parametrize('end, reason', [
-    (lambda control: control.hold(), 'hold was requested'),
-    (lambda control: control.fail('broken'), 'broken'),
-    (lambda control: control.deactivate(), 'the controller is not active any more'),
-    (lambda control: control.reach([0.5, 0.0, 0.5], [0.0, 0.0, 0.0, 1.0]),
+    (lambda control: control.requests.hold(), 'hold was requested'),
+    (lambda control: control.requests.fail('broken'), 'broken'),
+    (lambda control: control.activation.deactivate(), 'the controller is not active any more'),
+    (lambda control: control.motions.reach([0.5, 0.0, 0.5], [0.0, 0.0, 0.0, 1.0]),
      'replaced by a target pose')])
 def test_a_motion_that_is_broken_off_has_its_reason(desk, end, reason):
     goal = desk.submit(10)

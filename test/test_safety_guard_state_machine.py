@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from robodyn_ros.control.permission import CommandPermission
+from robodyn_ros.control.turn_host import TurnHost
 from robodyn_ros.exceptions import StateError
 from robodyn_ros.safety import Guard, GuardState, Phase
 
@@ -157,28 +157,30 @@ class Controlled:
     """A controller that turns every 5 ms, with a guard that answers or not."""
 
     def __init__(self, **options):
-        self.deference = CommandPermission(**{'required': False, 'timeout': 0.5, **options})
+        self.turns = TurnHost(**{'required': False, 'timeout': 0.5, **options})
         self.now, self.stamp = 50.0, 0
         self.permitted = True
 
     def run(self, duration=0.005, word=None, echo=0, turn=0.005):
-        deference = self.deference
+        turns = self.turns
         for _ in range(round(duration / turn)):
             self.now += turn
             if word is not None:
-                deference.receive(self.now, word, echo)
-            self.permitted = deference.may_command(self.now)
+                turns.guard_heard(self.now, word, echo)
+            self.permitted = turns.begin(self.now)
+            if self.permitted:
+                turns.sent(self.now)
             self.stamp += 1
-            self.phase = deference.heartbeat_sent(self.now, self.permitted, self.stamp)
+            self.phase = turns.heartbeat(self.now, self.stamp)
         return self.permitted
 
 
 def test_without_a_guard_nothing_is_deferred():
     alone = Controlled()
     assert alone.run(1.0) and alone.run(2.0, turn=2.0)
-    assert not alone.deference.problem and not alone.deference.refusal
+    assert not alone.turns.problem and not alone.turns.refusal
     assert alone.phase is Phase.ACTIVE
-    assert not alone.deference.paused(alone.now + 1.0), 'there is nothing to request'
+    assert not alone.turns.paused(alone.now + 1.0), 'there is nothing to request'
 
 
 def test_a_controller_that_was_held_up_waits_for_an_answer_to_its_own_question():
@@ -208,7 +210,7 @@ def test_a_pause_of_its_own_is_no_silence_of_the_guard():
     held = Controlled(required=True)
     held.run(0.1, ARMED, echo=1)
     held.run(1.0, turn=1.0)
-    assert not held.deference.silent and not held.deference.problem
+    assert not held.turns.silent and not held.turns.problem
 
 
 def test_a_guard_that_ends_in_good_order_answers_all_requests():
@@ -218,8 +220,8 @@ def test_a_guard_that_ends_in_good_order_answers_all_requests():
         one.run(0.1, ARMED, echo=1)
         one.run(1.0, turn=1.0)
         assert one.run(0.01, GONE)
-    assert not held.deference.problem
-    assert 'there is no guard' in required.deference.problem
+    assert not held.turns.problem
+    assert 'there is no guard' in required.turns.problem
 
 
 def test_a_controller_defers_to_a_guard_that_took_over_meanwhile():
@@ -228,10 +230,10 @@ def test_a_controller_defers_to_a_guard_that_took_over_meanwhile():
     held.run(1.0, turn=1.0)
     assert not held.run(0.1, COMMANDING, echo=math.inf)
     assert held.phase is Phase.STANDBY
-    assert 'taken over' in held.deference.problem
-    assert '~/reset' in held.deference.refusal
+    assert 'taken over' in held.turns.problem
+    assert '~/reset' in held.turns.refusal
     assert held.run(0.01, YIELDING, echo=math.inf)
-    assert not held.deference.problem and not held.deference.refusal
+    assert not held.turns.problem and not held.turns.refusal
 
 
 @pytest.mark.parametrize('options', [{}, {'expected': True}, {'required': True}])
@@ -239,27 +241,27 @@ def test_a_controller_does_not_take_an_arm_over_that_a_guard_watches_for_another
     """ROS may discover the other one's torques long after its guard."""
     second = Controlled(**options)
     second.run(0.1, ARMED, echo=math.inf)
-    assert 'another controller' in second.deference.refusal and not second.deference.problem
+    assert 'another controller' in second.turns.refusal and not second.turns.problem
     second.run(0.01, WATCHING, echo=math.inf)
-    assert not second.deference.refusal
+    assert not second.turns.refusal
 
 
 def test_a_pause_within_a_turn_is_noticed_before_the_torque_goes_out():
     held = Controlled()
     held.run(0.1, ARMED)
-    assert not held.deference.paused(held.now + 0.01)
-    assert held.deference.paused(held.now + 1.0)
-    assert held.deference.heartbeat_sent(held.now + 1.0, True, held.stamp + 1) is Phase.ASKING
+    assert not held.turns.paused(held.now + 0.01)
+    assert held.turns.paused(held.now + 1.0)
+    assert held.turns.heartbeat(held.now + 1.0, held.stamp + 1) is Phase.ASKING
 
 
 @pytest.mark.parametrize('word', [ARMED, COMMANDING])
 def test_a_guard_that_dies_hands_the_arm_to_the_controller(word):
     left = Controlled()
     left.run(0.1, word)
-    assert not left.deference.silent
-    assert left.run(0.6) and left.deference.silent
+    assert not left.turns.silent
+    assert left.run(0.6) and left.turns.silent
     assert left.phase is Phase.ACTIVE
-    assert not left.deference.problem and not left.deference.refusal
+    assert not left.turns.problem and not left.turns.refusal
 
 
 def test_a_guard_that_does_not_answer_is_waited_for_in_vain_but_not_for_ever():
@@ -268,28 +270,28 @@ def test_a_guard_that_does_not_answer_is_waited_for_in_vain_but_not_for_ever():
     held.run(1.0, turn=1.0)
     assert not held.run(0.4)
     assert held.run(0.2)
-    assert held.deference.silent
+    assert held.turns.silent
 
 
 def test_a_required_guard_is_missed_and_an_expected_one_only_at_first():
     required = Controlled(required=True, expected=True)
     expected = Controlled(expected=True)
-    assert 'there is no guard' in required.deference.problem
-    assert not expected.deference.problem
+    assert 'there is no guard' in required.turns.problem
+    assert not expected.turns.problem
     for one in (required, expected):
-        assert 'no message of the guard' in Controlled(expected=True).deference.refusal
+        assert 'no message of the guard' in Controlled(expected=True).turns.refusal
         one.run(0.1, WATCHING)
-        assert 'no message' in one.deference.refusal
+        assert 'no message' in one.turns.refusal
         one.run(0.1, WATCHING, echo=1)
-        assert not one.deference.refusal
+        assert not one.turns.refusal
         one.run(0.1, WATCHING)
-        assert 'no message' in one.deference.refusal, (
+        assert 'no message' in one.turns.refusal, (
             'another guard has come, and compared nothing')
         one.run(0.1, WATCHING, echo=1)
         one.run(0.6)
-        assert one.deference.refusal
-    assert 'the guard is silent' in required.deference.problem
-    assert not expected.deference.problem
+        assert one.turns.refusal
+    assert 'the guard is silent' in required.turns.problem
+    assert not expected.turns.problem
 
 
 def test_a_guard_that_would_command_otherwise_is_not_armed():
@@ -312,8 +314,8 @@ def test_a_controller_whose_guard_refuses_does_not_begin_if_it_needs_one():
                                 Controlled(expected=True), Controlled())
     for one in (required, expected, free):
         one.run(0.1, REFUSING, echo=math.inf)
-        assert ('refuses' in one.deference.refusal) == (one is not free)
-        assert ('refuses' in one.deference.problem) == (one is required)
+        assert ('refuses' in one.turns.refusal) == (one is not free)
+        assert ('refuses' in one.turns.problem) == (one is required)
 
 
 def test_after_a_pause_the_state_of_the_guard_is_received_before_the_controller_begins():
@@ -322,16 +324,16 @@ def test_after_a_pause_the_state_of_the_guard_is_received_before_the_controller_
     held.run(1.0, turn=1.0)
     # it missed the heartbeat meanwhile, and took the controller for gone
     held.run(0.01, WATCHING, echo=1)
-    assert 'no message of the guard' in held.deference.refusal
+    assert 'no message of the guard' in held.turns.refusal
     held.run(0.01, REFUSING, echo=math.inf)
-    assert 'refuses' in held.deference.refusal
+    assert 'refuses' in held.turns.refusal
 
 
 def test_a_guard_that_ends_in_good_order_is_not_missed():
     left = Controlled()
     left.run(0.1, ARMED)
     left.run(0.1, GONE)
-    assert left.run(2.0) and not left.deference.silent
+    assert left.run(2.0) and not left.turns.silent
 
 
 class World:
@@ -367,12 +369,14 @@ class World:
     def _controller(self):
         if self.now < self._turn:
             return
-        self._turn, deference = self.now + 0.005, self.one.deference
+        self._turn, turns = self.now + 0.005, self.one.turns
         while self._words and self._words[0][0] <= self.now:
-            deference.receive(self.now, *self._words.pop(0)[1:])
-        self.commands = deference.may_command(self.now)
+            turns.guard_heard(self.now, *self._words.pop(0)[1:])
+        self.commands = turns.begin(self.now)
+        if self.commands:
+            turns.sent(self.now)
         self.one.stamp += 1
-        phase = deference.heartbeat_sent(self.now, self.commands, self.one.stamp)
+        phase = turns.heartbeat(self.now, self.one.stamp)
         self._beats.append((self.now + self.DELAY, phase, self.one.stamp))
 
 

@@ -70,7 +70,7 @@ def test_what_is_no_settings_or_of_no_joint_is_refused():
     control = ArmController(Dynamics(model))
     for given in (None, {}, Settings().impedance):
         with pytest.raises(ParameterError, match='give Settings'):
-            control.change(given)
+            control.changes.change(given)
     assert control.settings == Settings()
 
 

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from reference_solution import reference_motion
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.model import RobotModel
-from robodyn_ros.simulation import Plant, reference_motion
+from robodyn_ros.simulation import Plant
 from robodyn_ros.simulation.integrators import INTEGRATORS
 
 ARM = Path(__file__).resolve().parents[1] / 'urdf' / 'robodyn7.urdf'

@@ -22,7 +22,7 @@ let label = [...document.querySelectorAll("label, span, div")].find(
 while (!label.querySelector("input[type=checkbox]")) label = label.parentElement;
 label.querySelector("input[type=checkbox]").click()"""
 _CLOSE = 'document.querySelectorAll(".mantine-Notification-closeButton").forEach(b => b.click())'
-_TEXT = 'return document.body.innerText'
+_TEXT = 'return document.body ? document.body.innerText : ""'  # there is none while it loads
 # A page asks for its next frame only some time after the last one: a processor that draws without
 # a pause has no time for clicks, and none for what the page shows.
 _FEWER_FRAMES = 'const next = window.requestAnimationFrame;' \

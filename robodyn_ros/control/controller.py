@@ -7,8 +7,7 @@ A request that is refused raises, and changes nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import wraps
-from typing import Any, cast, Concatenate, ParamSpec, TypeVar
+from typing import cast
 
 import numpy as np
 
@@ -28,7 +27,8 @@ from robodyn_ros.control.load_changes import LoadChanges
 from robodyn_ros.control.loop_measurement import LoopMeasurement
 from robodyn_ros.control.loop_response import MeasuredLoop
 from robodyn_ros.control.messages import Messages
-from robodyn_ros.control.motions import Motions, StartState
+from robodyn_ros.control.mode import Mode
+from robodyn_ros.control.motions import Motions
 from robodyn_ros.control.path_speed import PathSpeed
 from robodyn_ros.control.program_writer import write_constants, write_gains
 from robodyn_ros.control.readiness import require_slow_for_reset
@@ -44,27 +44,9 @@ from robodyn_ros.control.trajectory_table import Paths
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.loads import Loads
 from robodyn_ros.exceptions import StateError
-from robodyn_ros.trajectory import Reference, Tolerances, Trajectory, TrajectoryPoint
+from robodyn_ros.trajectory import Reference, Tolerances, TrajectoryPoint
 
 _USUAL_LAW = 'computed_torque'
-_OTHER = 'another trajectory'  # that replaces a stream
-_P = ParamSpec('_P')
-_T = TypeVar('_T')
-
-
-def _of(part: str, method: Callable[Concatenate[Any, _P], _T]
-        ) -> Callable[Concatenate[Any, _P], _T]:
-    """Return a method of a part of the controller as a method of the controller."""
-    @wraps(method)
-    def call(self, *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        return method(getattr(self, part), *args, **kwargs)
-    return call
-
-
-def _reported(member: Callable[[Status], _T]) -> _T:
-    """Return a property of the status as a property of the controller."""
-    source = cast(property, member)
-    return cast(_T, property(lambda self: source.__get__(self.status), doc=source.__doc__))
 
 
 class ArmController:
@@ -87,15 +69,25 @@ class ArmController:
     host : Host
         Memory and program of the cycle.
     status : Status
-        Mode, fault and reports; each is an attribute of the controller too.
+        Mode, fault and reports.
+    activation : Activation
+        Begin and end of control.
+    cycle : CycleCalls
+        Calls of the control cycle, one per state.
+    requests : Requests
+        Requests of a mode, of rest, and of faults.
+    motions : Motions
+        Trajectories and poses.
+    changes : SettingChanges
+        Changes of mode, law and settings.
     loads : Loads
         Known payloads.
     adaptation : Adaptation
         Payload estimated by the adaptive law.
-    wrenches, target : ExternalWrenches
-        Known external wrenches, and the negative of the wrench that a link is to apply.
-    reflection : Reflection
-        Reflected torque of another arm.
+    load_changes : LoadChanges
+        Changes of payload and gravity.
+    inputs : ExternalInputs
+        Wrenches, reflected torque and linear feedback, from outside and with a timeout.
     loop : LoopMeasurement
         Measurement of the loop of each joint.
     observation : ContactObserver
@@ -136,31 +128,69 @@ class ArmController:
         self._arm = arm = ControlledArm(dynamics, host, messages, self.loads, design, law)
         paths = Paths(host)
         self.status = status = Status(arm, paths)
-        self._requests = Requests(arm, status)
-        self._motions = Motions(arm, status, paths, self._requests)
+        self.requests = Requests(arm, status)
+        self.motions = Motions(arm, status, paths, self.requests)
         self.path_speed = PathSpeed(arm, status)
-        self.stream = Stream(arm, status, paths, self._motions)
-        self._inputs = inputs = ExternalInputs(arm, status)
-        self.wrenches, self.target = inputs.wrenches, inputs.target
-        self.reflection = inputs.reflection
+        self.stream = Stream(arm, status, paths, self.motions)
+        self.inputs = inputs = ExternalInputs(arm, status)
         self.adaptation = Adaptation(dynamics, self.loads, host, settings.adaptive)
-        self._load_changes = LoadChanges(arm, status, self.adaptation.link)
+        self.load_changes = LoadChanges(arm, status, self.adaptation.link)
         self.loop = LoopMeasurement(arm, status)
         self.observation = ContactObserver(dynamics, host, messages,
                                            settings.observer.link or model.tip)
-        self._changes = SettingChanges(arm, status, self._requests, inputs,
-                                       self.adaptation, self.observation, own_law is not None)
+        self.changes = SettingChanges(arm, status, self.requests, inputs,
+                                      self.adaptation, self.observation, own_law is not None)
         reference = self._m.motion.reference
         self.reference = Reference(reference.q, reference.qd, reference.qdd, reference.effort)
         self.terms = self._m.terms.reshape(len(Term), model.nv)
         self.verdict = SupervisionReport(self._m.verdict, messages)
-        self._calls = CycleCalls(arm, self._requests, inputs, self.verdict)
-        self._activation = Activation(arm, status, self._requests, inputs, self.path_speed)
-        self._changes.check_mode(settings.mode)
+        self.cycle = CycleCalls(arm, self.requests, inputs, self.verdict)
+        self.activation = Activation(arm, status, self.requests, inputs, self.path_speed)
+        self.changes.check_mode(settings.mode)
         write_constants(self._p, design, model, simulated)
         write_gains(self._p, design, law)
-        self._changes.write(design)
+        self.changes.write(design)
         write_initial_memory(self._m, self._p, design, model)
+
+    # --- what it takes to close the loop: other requests and reports are those of the parts ------
+
+    @property
+    def mode(self) -> Mode:
+        """Return the mode; see `Status`."""
+        return self.status.mode
+
+    @property
+    def fault(self) -> str:
+        """Return the fault that is latched; '' if there is none; see `Status`."""
+        return self.status.fault
+
+    @property
+    def message(self) -> str:
+        """Return what happened last; see `Status`."""
+        return self.status.message
+
+    def gravity_torque(self) -> np.ndarray:
+        """Return the torque that carries the arm where it is; see `Status`."""
+        return self.status.gravity_torque()
+
+    def activate(self, now: float, q: np.ndarray, qd: np.ndarray, arrival: float = 0.0) -> None:
+        """Take over the arm at a measured state; see `Activation`."""
+        self.activation.activate(now, q, qd, arrival)
+
+    def update(self, now: float, q: np.ndarray, qd: np.ndarray, effort: np.ndarray | None = None
+               ) -> tuple[np.ndarray, SupervisionReport]:
+        """Return the torque for a fresh state; see `CycleCalls`."""
+        return self.cycle.update(now, q, qd, effort)
+
+    def receive(self, arrival: float, stamp: float, clock: float, permitted: bool = True
+                ) -> np.ndarray | None:
+        """Return the torque for a state that was received, or None; see `CycleCalls`."""
+        return self.cycle.receive(arrival, stamp, clock, permitted)
+
+    def follow(self, now: float, joint_names: Sequence[str], points: Sequence[TrajectoryPoint],
+               start_delay: float = 0.0, tolerances: Tolerances | None = None) -> float:
+        """Follow a trajectory; return its duration; see `Motions`."""
+        return self.motions.follow(now, joint_names, points, start_delay, tolerances)
 
     def compile_others(self, done: Callable[[], object]) -> list[str]:
         """
@@ -180,57 +210,6 @@ class ArmController:
         self.loop.stop()
         self.host.made.stop()
 
-    # --- the cycle --------------------------------------------------------------------------
-
-    update = _of('_calls', CycleCalls.update)
-    receive = _of('_calls', CycleCalls.receive)
-    wait = _of('_calls', CycleCalls.wait)
-    between = _of('_calls', CycleCalls.between)
-    coast = _of('_calls', CycleCalls.coast)
-    check_time = _of('_calls', CycleCalls.check_time)
-    lose = _of('_calls', CycleCalls.lose)
-    cause = _of('_requests', Requests.cause)
-
-    # --- activation and deactivation --------------------------------------------------------
-
-    activate = _of('_activation', Activation.activate)
-    check_state = _of('_activation', Activation.check_state)
-    check_effort = _of('_activation', Activation.check_effort)
-    deactivate = _of('_activation', Activation.deactivate)
-    resume = _of('_activation', Activation.resume)
-    shut_down = _of('_requests', Requests.shut_down)
-    start_from = _of('_requests', Requests.start_from)
-
-    # --- modes and motions ------------------------------------------------------------------
-
-    hold = _of('_requests', Requests.hold)
-    stop = _of('_requests', Requests.stop)
-    come_to_rest = _of('_requests', Requests.rest)
-    compensate_gravity = _of('_requests', Requests.compensate_gravity)
-    reach = _of('_motions', Motions.reach)
-    start_state = _of('_motions', Motions.start_state)
-    plan = _of('_motions', Motions.plan)
-    fail = _of('_requests', Requests.fail)
-
-    def follow(self, now: float, joint_names: Sequence[str], points: Sequence[TrajectoryPoint],
-               start_delay: float = 0.0, tolerances: Tolerances | None = None) -> float:
-        """Follow a trajectory, not a stream any more; return its duration; see `Motions`."""
-        duration = self._motions.follow(now, joint_names, points, start_delay, tolerances)
-        self.stream.replaced_by(_OTHER)
-        return duration
-
-    def begin(self, start_state: StartState, trajectory: Trajectory,
-              tolerances: Tolerances | None = None, source: str = _OTHER) -> bool:
-        """
-        Follow a planned trajectory; return False if it must be planned again; see `Motions`.
-
-        It replaces a stream; `source` names it in the log.
-        """
-        begun = self._motions.begin(start_state, trajectory, tolerances)
-        if begun:
-            self.stream.replaced_by(source)
-        return begun
-
     def reset_fault(self) -> None:
         """
         Allow motion again.
@@ -241,13 +220,11 @@ class ArmController:
             A collision is not over, or a joint moves too fast.
 
         """
-        if self.fault and self.observation.collision_text:
+        if self.status.fault and self.observation.collision_text:
             raise StateError(f'the cause is still there: {self.observation.collision_text}')
-        if self.fault:
+        if self.status.fault:
             require_slow_for_reset(self.status)
-        self._requests.reset_fault()
-
-    # --- settings ---------------------------------------------------------------------------
+        self.requests.reset_fault()
 
     @property
     def settings(self) -> Settings:
@@ -269,11 +246,6 @@ class ArmController:
         """Return the bounds of the torque of this arm."""
         return self._arm.bounds
 
-    enter = _of('_changes', SettingChanges.enter)
-    change = _of('_changes', SettingChanges.change)
-    check_change = _of('_changes', SettingChanges.check)
-    apply = _of('_changes', SettingChanges.apply)
-
     def continue_as(self, design: Design, loop: LoopMeasurement) -> None:
         """Go on with the design and the measurement of an arm whose blocks are in the host."""
         self._arm.design, self.loop = design, loop
@@ -282,63 +254,13 @@ class ArmController:
         """Continue the measurement of the loop; return True when its result comes into use."""
         over = self.loop.update(wait)
         if over:
-            self._changes.use_loop(cast(MeasuredLoop, self.loop.result))
+            self.changes.use_loop(cast(MeasuredLoop, self.loop.result))
         return over
-
-    # --- loads and external torques ---------------------------------------------------------
-
-    set_payload = _of('_load_changes', LoadChanges.set_payload)
-    set_gravity = _of('_load_changes', LoadChanges.set_gravity)
-    apply_wrench = _of('_inputs', ExternalInputs.apply_wrench)
-    press = _of('_inputs', ExternalInputs.press)
-    reflect = _of('_inputs', ExternalInputs.reflect)
-    take_linear_feedback = _of('_inputs', ExternalInputs.take_linear_feedback)
 
     @property
     def dynamics(self) -> Dynamics:
         """Return the dynamics, with the present blend of loads."""
         return self._arm.loaded_dynamics()
-
-    # --- status: see `Status` ---------------------------------------------------------------
-
-    mode = _reported(Status.mode)
-    fault = _reported(Status.fault)
-    message = _reported(Status.message)
-    aborted = _reported(Status.aborted)
-    code = _reported(Status.code)
-    unmet_goal = _reported(Status.unmet_goal)
-    following = _reported(Status.following)
-    trajectory = _reported(Status.trajectory)
-    interruptions = _reported(Status.interruptions)
-    at_rest = _reported(Status.at_rest)
-    shutdown_over = _reported(Status.shutdown_over)
-    law_at_work = _reported(Status.law_at_work)
-    task = _reported(Status.task)
-    sent = _reported(Status.sent)
-    effort_limit = _reported(Status.effort_limit)
-    feedback_part = _reported(Status.feedback_part)
-    bandwidth_factor = _reported(Status.bandwidth_factor)
-    unstable_gains = _reported(Status.unstable_gains)
-    missing_rotors = _reported(Status.missing_rotors)
-    gain_reduction = _reported(Status.gain_reduction)
-    oscillations = _reported(Status.oscillations)
-    feedback_inertia = _reported(Status.feedback_inertia)
-    loop_numbers = _reported(Status.loop_numbers)
-    loop_summary = _reported(Status.loop_summary)
-    measured_loops = _reported(Status.measured_loops)
-    recovery = _reported(Status.recovery)
-    states = _reported(Status.states)
-    state_problem = _reported(Status.state_problem)
-    needs_velocity = _reported(Status.needs_velocity)
-    estimated_velocities = _reported(Status.estimated_velocities)
-    doubted_velocities = _reported(Status.doubted_velocities)
-    unreported_velocities = _reported(Status.unreported_velocities)
-    contradicted_velocities = _reported(Status.contradicted_velocities)
-    velocity_outliers = _reported(Status.velocity_outliers)
-
-    silence = _of('status', Status.silence)
-    saturated_joints = _of('status', Status.saturated_joints)
-    gravity_torque = _of('status', Status.gravity_torque)
 
     def pose(self, q: np.ndarray) -> np.ndarray:
         """Return the pose of the link at joint positions, (4, 4) in the base frame."""

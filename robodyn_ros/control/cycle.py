@@ -15,14 +15,15 @@ from robodyn_ros.control.steps import (
     modes, observer, shutdown, transition, walls, wrenches)
 from robodyn_ros.control.steps.body import Body
 from robodyn_ros.control.steps.contact import observe
+from robodyn_ros.control.steps.predict import predict_state
 from robodyn_ros.control.steps.reception import receive
-from robodyn_ros.control.steps.reference import advance_reference, predict_state
+from robodyn_ros.control.steps.reference import advance_reference
 from robodyn_ros.control.steps.requests import apply_requests, cycle_flags, decide, Requests
 from robodyn_ros.control.steps.torque import (
     brake, built_in_law, external_law_terms, fallback, shutdown_terms, stop_on_invalid_torque,
     update_law_state)
 from robodyn_ros.control.terms import compose, Term
-from robodyn_ros.dynamics.jit.flags import all_of, both, either, equal, flag, no, when
+from robodyn_ros.dynamics.jit.flags import all_of, equal, flag, no, when
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import minimum
 from robodyn_ros.dynamics.jit.vectors import added, difference
@@ -54,7 +55,7 @@ def cycle(robot, functions, table, state, m, p):
     m = observe(robot, functions, flags, state, m, p)
     # mode: float, hold, track, stop, ...; fault
     m = decide(robot, requests, flags, state, m, p)
-    return choose(flags.due, [
+    return choose(flags.computes, [
         lambda: (m.sent, m), lambda: compute_torque(robot, functions, table, flags, state, m, p)])
 
 
@@ -82,10 +83,10 @@ def compute_torque(robot, functions, table, flags, state, m, p):
     q, qd = predicted.q, predicted.qd
     around = walls.update(robot, m.walls, p.walls, q, dt, flags.fresh)
     motion = replace(motion, reference=walls.confine(robot, around, motion.reference))
-    follows = both(no(modes.no_reference(motion)), no(silent))
+    follows = no(modes.no_reference(motion)) & no(silent)
 
     # feedback: gains and scale that are stable at the interval between torques
-    m, p, used = feedback.limit(flags, m, p)
+    m, p, used = feedback.choose_gains(flags, m, p)
     wrench_torque = when(silent, wrench_torque, wrenches.torque(body, q, external.wrench))
     m = feedback.watch(robot, body, flags, replace(
         m, motion=motion, predicted=predicted, walls=around), p)
@@ -111,7 +112,7 @@ def compute_torque(robot, functions, table, flags, state, m, p):
     driven = modes.externally_driven(m.motion)
     last = shutdown.over(m.motion.shutdown, p.motion.shutdown)
     desired = when(last, terms[Term.TOTAL], desired)
-    desired = brake(body, desired, q, qd, driven, either(silent, last), m, p)
+    desired = brake(body, desired, q, qd, driven, silent | last, m, p)
     desired = choose(loop_probe.under_way(m.probe), [
         lambda: desired, lambda: loop_probe.applied(m.probe, p.probe, desired)])
     # the time of the law jumps where a delay of the states ends
@@ -123,11 +124,11 @@ def compute_torque(robot, functions, table, flags, state, m, p):
 
     # memory: fault of a torque that was not finite, state of the laws, what was measured and sent
     motion, ext_law, blended = stop_on_invalid_torque(robot, verdict, driven, blended, q, qd, m, p)
-    m = update_law_state(robot, functions, body, m, p, dt, law_q, law_qd, terms, report,
-                         silent=silent, follows=all_of([
-                             no(modes.no_reference(motion)), no(silent), no(ext_law.active)]),
-                         healthy=no(motion.fault.code), undisturbed=both(
-                             equal(used.undelayed, 1.0), no(transition.under_way(blended))))
+    m = update_law_state(
+        robot, functions, body, m, p, dt, law_q, law_qd, terms, report, silent=silent,
+        follows=all_of([no(modes.no_reference(motion)), no(silent), no(ext_law.active)]),
+        healthy=no(motion.fault.code), undisturbed=equal(used.undelayed, 1.0)
+        & no(transition.under_way(blended)))
     measured_q, measured_qd = when(flags.fresh, [state.q, state.qd], [m.q, m.qd])
     return torque, replace(
         m, before=now, q=measured_q, qd=measured_qd, coasting=when(silent, 1.0, 0.0),

@@ -13,20 +13,17 @@ import numpy as np
 
 from robodyn_ros.control import friction
 from robodyn_ros.control.gains import Gains
-from robodyn_ros.control.laws.arm import Arm
+from robodyn_ros.control.laws.common_terms import floating_terms, tracking_terms
 from robodyn_ros.control.laws.table import FLOATING, Law, TRACKING
 from robodyn_ros.control.pose.task_gain_design import make_task_gains
 from robodyn_ros.control.pose.task_gains import SIZES, TaskGains
 from robodyn_ros.control.pose.task_report import SIZE, TaskReport
 from robodyn_ros.control.settings import Settings
-from robodyn_ros.control.terms import compose, Term
+from robodyn_ros.control.steps.laws import ARRAYS
+from robodyn_ros.control.terms import Term
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
 
-_STATE = ('q', 'qd')
-_REFERENCE = ('q_ref', 'qd_ref', 'qdd_ref', 'effort')
-# torques and accelerations computed elsewhere, (nv,) each; zero by default
-_INPUTS = ('external', 'integral', 'disturbance', 'contact')
 _TASK = 'task.'  # prefix of the names of task gains
 _OTHER_SIZES = {'authority', *(_TASK + each for each in SIZES)}  # other than one per joint
 MODEL_GAINS = (*friction.GAINS, 'armature', 'gravity_scale')
@@ -34,28 +31,8 @@ MODEL_GAINS = (*friction.GAINS, 'armature', 'gravity_scale')
 
 def arguments(law: Law) -> tuple[str, ...]:
     """Return the names of the arrays that a tracking law takes, in order."""
-    return (*_STATE, *_REFERENCE, *_INPUTS, *law.gains, *(f'{_TASK}{each}' for each in
-            law.task_gains), *MODEL_GAINS, 'authority', 'limit')
-
-
-def tracking_terms(law: Law, tree, runtime, x, frame=None):
-    """Return the rows of a tracking law for its arguments by name, then its report."""
-    arm = Arm(tree, runtime, x.armature, x.gravity_scale, frame)
-    own, report = law.function(arm, x) if law.cartesian else (law.function(arm, x), [])
-    # terms common to all laws, then those of this one
-    terms = {Term.FRICTION: friction.friction(
-        x.qd_ref, x.viscous, x.coulomb, x.stiction, x.stribeck_velocity, x.friction_width),
-        Term.EXTERNAL: x.external, Term.EFFORT: x.effort, **own}
-    for term in (Term.FEEDBACK, Term.NULL_SPACE):
-        if term in terms:
-            terms[term] = [x.authority[0] * torque for torque in terms[term]]
-    return [*compose(tree.nv, terms, x.limit), *report]
-
-
-def floating_terms(tree, runtime, x):
-    """Return the rows of gravity compensation for its arguments by name, over scalars."""
-    arm = Arm(tree, runtime, x.armature, x.gravity_scale)
-    return compose(tree.nv, {**FLOATING.function(arm, x), Term.EFFORT: x.effort})
+    return (*ARRAYS, *law.gains, *(f'{_TASK}{each}' for each in law.task_gains), *MODEL_GAINS,
+            'authority', 'limit')
 
 
 class ControlLaw:
@@ -160,7 +137,7 @@ class ControlLaw:
         self._limit[:] = limit
 
     def _compile(self, dynamics, name, law):
-        names = arguments(law) if law else (*_STATE, 'effort', *FLOATING.gains, *MODEL_GAINS)
+        names = arguments(law) if law else ('q', 'qd', 'effort', *FLOATING.gains, *MODEL_GAINS)
         frame = dynamics.frame(self._task_gains.link) if law and law.cartesian else None
 
         def terms(tree, runtime, *arrays):

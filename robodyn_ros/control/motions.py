@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,7 +14,7 @@ from robodyn_ros.control.readiness import require_free, require_inside
 from robodyn_ros.control.requests import Requests
 from robodyn_ros.control.status import Status
 from robodyn_ros.control.steps import modes
-from robodyn_ros.control.trajectory_table import Joint, Paths
+from robodyn_ros.control.trajectory_table import JunctionPoint, Paths
 from robodyn_ros.exceptions import TrajectoryError
 from robodyn_ros.trajectory import (
     check_feasibility, check_recovery, check_trajectory, Reference, Tolerances, Trajectory,
@@ -38,21 +38,21 @@ class StartState:
         Time of the cycle at which the motion starts, in s.
     reference : Reference
         Reference at that time; along the path, if the arm follows one.
-    here : (2, nv) array
+    position_bounds : (2, nv) array
         Lower and upper bounds of the position: beyond the position limits at most as far as the
         joints are now.
     side : (nv,) array
         1 for a joint in recovery beyond its upper limit, -1 below its lower limit, else 0.
-    joint : Joint or None
+    junction : JunctionPoint or None
         Where the motion continues the present trajectory, however fast that is followed.
 
     """
 
     moment: float
     reference: Reference
-    here: np.ndarray
+    position_bounds: np.ndarray
     side: np.ndarray
-    joint: Joint | None = None
+    junction: JunctionPoint | None = None
 
 
 class Motions:
@@ -70,10 +70,16 @@ class Motions:
     requests : Requests
         Requests to its cycle.
 
+    Attributes
+    ----------
+    begun : callable
+        Called with the source of a trajectory that has begun; '' is a stream.
+
     """
 
     def __init__(self, arm: ControlledArm, status: Status, paths: Paths, requests: Requests):
         self._arm, self._status, self._paths, self._requests = arm, status, paths, requests
+        self.begun: Callable[[str], object] = lambda source: None
 
     def follow(self, now: float, joint_names: Sequence[str], points: Sequence[TrajectoryPoint],
                start_delay: float = 0.0, tolerances: Tolerances | None = None) -> float:
@@ -128,10 +134,11 @@ class Motions:
         model, m, side = arm.model, arm.memory, status.recovering
         walls, tolerance = m.walls, arm.design.settings.position_limits.tolerance
         seen = np.clip(m.q, model.lower - tolerance, model.upper + tolerance)
-        here = np.array([np.where(side < 0.0, walls.lower, np.minimum(seen, model.lower)),
-                         np.where(side > 0.0, walls.upper, np.maximum(seen, model.upper))])
-        return StartState(float(m.before) + lead, self._paths.expected(lead), here, side,
-                          self._paths.joint(lead))
+        position_bounds = np.array([
+            np.where(side < 0.0, walls.lower, np.minimum(seen, model.lower)),
+            np.where(side > 0.0, walls.upper, np.maximum(seen, model.upper))])
+        return StartState(float(m.before) + lead, self._paths.expected(lead), position_bounds,
+                          side, self._paths.junction(lead))
 
     def plan(self, start_state: StartState, joint_names: Sequence[str],
              points: Sequence[TrajectoryPoint], zero: float | None = None) -> Trajectory:
@@ -177,14 +184,15 @@ class Motions:
         trajectory = check_trajectory(
             model, joint_names, points, start_state.reference,
             start_delay=0.0 if zero is None else zero - start_state.moment,
-            allow_partial_joints=settings.allow_partial_joints_goal, here=start_state.here)
+            allow_partial_joints=settings.allow_partial_joints_goal,
+            position_bounds=start_state.position_bounds)
         limits = settings.position_limits
         check_recovery(model, trajectory, start_state.side, limits.tolerance,
                        limits.recovery_speed)
         return trajectory
 
     def begin(self, start_state: StartState, trajectory: Trajectory,
-              tolerances: Tolerances | None = None) -> bool:
+              tolerances: Tolerances | None = None, source: str = 'another trajectory') -> bool:
         """
         Follow a planned trajectory from its start state on, in place of the present motion.
 
@@ -194,6 +202,8 @@ class Motions:
             As planned.
         tolerances : Tolerances, optional
             In place of those of the settings.
+        source : str
+            What replaces a stream, for the log.
 
         Returns
         -------
@@ -211,11 +221,11 @@ class Motions:
         elsewhere = self._arm.host.refresh()
         require_free(self._status)
         lead = start_state.moment - float(arm.memory.before)
-        joint = start_state.joint
-        if joint is None or self._status.mode is not Mode.TRACK:
+        junction = start_state.junction
+        if junction is None or self._status.mode is not Mode.TRACK:
             away = np.abs(self._paths.expected(lead).q - start_state.reference.q).max()
-        if self._status.mode is Mode.TRACK and joint is not None:
-            good = self._paths.on_time(joint)
+        if self._status.mode is Mode.TRACK and junction is not None:
+            good = self._paths.on_time(junction)
         elif self._status.mode in (Mode.FLOAT, Mode.REACH):
             # the later position of an arm moved by hand is not known; the native loop has
             # continued meanwhile
@@ -226,9 +236,10 @@ class Motions:
         if not good:
             return False
         self._paths.put(trajectory, start_state.moment, tolerances or arm.design.tolerances,
-                        joint)
+                        junction)
         arm.messages.goal_time = float(arm.program.motion.upcoming.goal_time)
         self._requests.make(modes.TO_FOLLOW)
+        self.begun(source)
         return True
 
     def reach(self, position, quaternion) -> None:
@@ -255,6 +266,7 @@ class Motions:
         require_inside(self._status, 'a pose')
         self._arm.program.motion.pose.target[:] = target
         self._requests.make(modes.TO_REACH)
+        self.begun('a pose')
 
     def needed_torque(self, q, qd, qdd):
         """Return the torque of motions, (N, nv), without friction."""

@@ -26,7 +26,7 @@ from robodyn_ros.control.trajectory_table import write_path
 from robodyn_ros.dynamics.coupled_rollout import StatefulFunction
 from robodyn_ros.dynamics.jit import blocks
 from robodyn_ros.dynamics.jit.arguments import as_argument
-from robodyn_ros.dynamics.jit.flags import either, equal, first_of, no
+from robodyn_ros.dynamics.jit.flags import any_of, equal, first_of, flag, no
 from robodyn_ros.dynamics.jit.flow import Table
 from robodyn_ros.dynamics.jit.nested import flatten
 from robodyn_ros.exceptions import ParameterError
@@ -189,8 +189,8 @@ class RolloutCycle:
 
     def tracking(self, memory: Memory):
         """Return reference, flag that a trajectory is followed, and flags of limited torques."""
-        cut = [either(*each) for each in zip(memory.verdict.saturated,
-                                             memory.verdict.rate_limited)]
+        cut = [any_of(list(map(flag, each))) for each in zip(memory.verdict.saturated,
+                                                             memory.verdict.rate_limited)]
         return memory.motion.reference.q, equal(memory.motion.mode, modes.TRACK), cut
 
     def _field(self, memory: NDArray, name: str) -> NDArray:

@@ -67,6 +67,7 @@ class Stream:
 
     def __init__(self, arm: ControlledArm, status: Status, paths: Paths, motions: Motions):
         self._arm, self._status, self._paths, self._motions = arm, status, paths, motions
+        motions.begun = self._replaced_by
         self.notices: deque[str] = deque(maxlen=_NOTICES)
         self._reported: set[str] = set()
         self.active, self.blocked = False, ''
@@ -186,9 +187,9 @@ class Stream:
         self.waits += 1
         return False
 
-    def replaced_by(self, motion: str) -> None:
+    def _replaced_by(self, motion: str) -> None:
         """Follow the present stream no longer: another motion has begun."""
-        if self.active and not self.blocked:
+        if motion and self.active and not self.blocked:
             self._block(f'replaced by {motion}')
 
     def poll(self, now: float) -> None:
@@ -320,7 +321,7 @@ class Stream:
             trajectory = motion.stop(start.reference)
             if trajectory is None:
                 raise StateError('no motion from here is within the limits of the arm')
-        if not self._motions.begin(start, trajectory, self._tolerances(trajectory)):
+        if not self._motions.begin(start, trajectory, self._tolerances(trajectory), source=''):
             return None
         self._number = float(self._arm.program.motion.upcoming.number)
         return True

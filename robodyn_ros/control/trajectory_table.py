@@ -14,7 +14,7 @@ from robodyn_ros.exceptions import StateError
 from robodyn_ros.trajectory import Reference, Tolerances, Trajectory
 
 
-class Joint(NamedTuple):
+class JunctionPoint(NamedTuple):
     """Point where a trajectory continues another: its number, and the time along it in s."""
 
     number: int
@@ -53,7 +53,7 @@ class Paths:
         m = self._memory.path
         return self._trajectories.get(int(m.number)), float(m.elapsed)
 
-    def joint(self, ahead: float) -> Joint | None:
+    def junction(self, ahead: float) -> JunctionPoint | None:
         """Return where another trajectory may continue the present one; None: none is followed."""
         m = self._memory
         if m.mode != modes.TRACK:
@@ -61,13 +61,13 @@ class Paths:
         # the path time needs at least `ahead` seconds to get there
         fastest = min(1.0, float(m.time.rate + max(m.time.change, 0.0) * ahead
                                  + 0.5 * self._program.time.jerk * ahead ** 2))
-        return Joint(int(m.path.number), float(m.path.elapsed) + fastest * ahead)
+        return JunctionPoint(int(m.path.number), float(m.path.elapsed) + fastest * ahead)
 
-    def on_time(self, joint: Joint) -> bool:
+    def on_time(self, junction: JunctionPoint) -> bool:
         """Return whether a trajectory can still continue the present one there."""
         m = self._memory
-        return bool(m.mode == modes.TRACK and m.path.number == joint.number
-                    and m.path.elapsed <= joint.time)
+        return bool(m.mode == modes.TRACK and m.path.number == junction.number
+                    and m.path.elapsed <= junction.time)
 
     def expected(self, ahead: float) -> Reference:
         """
@@ -78,12 +78,12 @@ class Paths:
         m = self._memory
         now = m.reference
         expected = Reference(now.q.copy(), now.qd.copy(), now.qdd.copy(), now.effort.copy())
-        joint = self.joint(ahead)
-        if joint is not None:
+        junction = self.junction(ahead)
+        if junction is not None:
             if ahead > 0.0 or m.time.rate != 1.0 or m.time.change != 0.0:
                 trajectory, _ = self.current
                 assert trajectory is not None
-                trajectory.sample(joint.time, expected)
+                trajectory.sample(junction.time, expected)
         elif ahead > 0.0 and m.mode == modes.STOP:
             values = {name: np.vectorize(Ieee, otypes=[object])(numbers).tolist()
                       for name, numbers in vars(m.stop).items()}
@@ -93,11 +93,11 @@ class Paths:
         return expected
 
     def put(self, trajectory: Trajectory, moment: float, tolerances: Tolerances | None,
-            joint: Joint | None = None) -> None:
+            junction: JunctionPoint | None = None) -> None:
         """
         Write a trajectory that begins at a moment; the request to follow it comes after.
 
-        If that is followed then, it begins at the `joint` with the present one instead.
+        If that is followed then, it begins at the `junction` with the present one instead.
 
         Kept are the path that is followed and the one about to begin: a native loop may begin it
         before it reads what is written here. Raises StateError if there is no room for them.
@@ -127,7 +127,7 @@ class Paths:
             *(int(place.number) for place in (program.current, program.replaced)), number)
             if each in self._trajectories}
         write_path(program.upcoming, number, trajectory, moment, tolerances,
-                   sum(map(len, table[:-1])), joint)
+                   sum(map(len, table[:-1])), junction)
         self._host.bound.segments = np.concatenate(table) if len(table) > 1 else table[0]
 
     def _running(self):
@@ -148,7 +148,8 @@ class Paths:
 
 
 def write_path(path: SimpleNamespace, number: int, trajectory: Trajectory, moment: float,
-               tolerances: Tolerances | None, row: int, joint: Joint | None = None) -> None:
+               tolerances: Tolerances | None, row: int, junction: JunctionPoint | None = None
+               ) -> None:
     """
     Write a trajectory into a program.
 
@@ -166,14 +167,14 @@ def write_path(path: SimpleNamespace, number: int, trajectory: Trajectory, momen
         Tolerances of the trajectory.
     row : int
         First row of its `table` in that of the cycle.
-    joint : Joint, optional
+    junction : JunctionPoint, optional
         Where it continues another one.
 
     """
     limits, begin, end = (tolerances or Tolerances.none(trajectory.nv), trajectory.begin,
                           trajectory.end)
     path.number[()], path.moment[()] = number, moment
-    path.after[()], path.joint_time[()] = joint or (0.0, 0.0)
+    path.after[()], path.joint_time[()] = junction or (0.0, 0.0)
     path.row[()], path.rows[()] = row, len(trajectory.table)
     path.first[()], path.last[()] = trajectory.times[0], trajectory.times[-1]
     path.first_q[:], path.first_effort[:] = begin.q, begin.effort

@@ -151,7 +151,7 @@ class ArmEnv(gymnasium.Env):
         self._now, self._count, self._refusal = 0.0, 0, ''
         self.control.activate(self._now, self.plant.q, self.plant.qd)
         self._cycle()
-        while not self.control.at_rest and self._now < _SETTLE:
+        while not self.control.status.at_rest and self._now < _SETTLE:
             self._cycle()
         return self._observation(), self._info()
 
@@ -190,12 +190,12 @@ class ArmEnv(gymnasium.Env):
         control, nv = self.control, self.model.nv
         if self._torques:
             q = np.clip(self.plant.q, self.model.lower, self.model.upper)
-            control.take_linear_feedback(self._now, LinearCommand(
+            control.inputs.take_linear_feedback(self._now, LinearCommand(
                 values, q, self.plant.qd.copy(), np.zeros((nv, 2 * nv))))
             return
-        start = control.start_state()
-        control.begin(start, towards(start.reference, values, self._period, self._velocity,
-                                     self._acceleration), self._tolerances)
+        start = control.motions.start_state()
+        control.motions.begin(start, towards(start.reference, values, self._period, self._velocity,
+                                             self._acceleration), self._tolerances)
 
     def _cycle(self) -> None:
         torque, _ = self.control.update(self._now, self.plant.q, self.plant.qd, self.plant.applied)

@@ -3,7 +3,7 @@ State machine of the guard: takeover when the controller falls silent, return on
 
 The controller's heartbeat carries its phase, and the guard publishes its state in reply. Exactly
 one of the two commands at a time; a change is agreed before the other begins. The controller's
-side is `control.permission`. No clock is read: time is an argument.
+side is `control.turn`. No clock is read: time is an argument.
 """
 
 from __future__ import annotations

@@ -20,8 +20,7 @@ import math
 from types import SimpleNamespace
 
 from robodyn_ros.dynamics.jit.blocks import block, joints, scalar
-from robodyn_ros.dynamics.jit.flags import (
-    above, all_of, any_of, at_least, below, both, either, flag, no, when)
+from robodyn_ros.dynamics.jit.flags import all_of, any_of, flag, no, when
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
 from robodyn_ros.dynamics.jit.vectors import largest, positive, product, scaled, zeros
 
@@ -105,7 +104,7 @@ def reset(m, flag_):
 
 def lowered(m):
     """Return whether the feedback of a joint is lowered."""
-    return any_of([below(f, 1.0) for f in m.factor])
+    return any_of([f < 1.0 for f in m.factor])
 
 
 def rings(m):
@@ -114,13 +113,12 @@ def rings(m):
 
     Differences of positions cannot follow it, and wrong velocities are not its cause.
     """
-    return any_of([both(below(f, 1.0), above(w, _RESONANCE))
-                   for f, w in zip(m.factor, m.frequency)])
+    return any_of([(f < 1.0) & (w > _RESONANCE) for f, w in zip(m.factor, m.frequency)])
 
 
 def recent(m):
     """Return whether the feedback of a joint was lowered a moment ago."""
-    return any_of([both(below(f, 1.0), below(t, _RECENT)) for f, t in zip(m.factor, m.waited)])
+    return any_of([(f < 1.0) & (t < _RECENT) for f, t in zip(m.factor, m.waited)])
 
 
 def update(m, error, torque, speeds, inertia, now, interval):
@@ -155,24 +153,24 @@ def update(m, error, torque, speeds, inertia, now, interval):
            for each in zip(*(getattr(m, name) for name in _ROWS))]
     rows = [_half_wave(x, dt, interval, *each)
             for x, *each in zip(old, error, torque, speeds, inertia)]
-    acts = [both(x.alarm, above(x.waited, _WAIT * x.half)) for x in rows]
+    acts = [x.alarm & (x.waited > _WAIT * x.half) for x in rows]
     period = reduce(maximum, [when(each, x.half, 0.0) for each, x in zip(acts, rows)])
     lower = [maximum(_LOWER * x.factor, LEAST) for x in rows]
     together = reduce(maximum, [when(each, f, 0.0) for each, f in zip(acts, lower)])
     fails = []
     for x, own, factor in zip(rows, acts, lower):
-        fails.append(both(own, no(above(x.factor, LEAST))))
+        fails.append(own & no(x.factor > LEAST))
         factor = when(own, factor, minimum(x.factor, together))
-        lowers = either(own, all_of([above(period, 0.0), x.takes_part, below(factor, x.factor),
-                                     above(x.waited, _WAIT * period)]))
+        lowers = (own
+                  | all_of([period > 0.0, x.takes_part, factor < x.factor,
+                            x.waited > _WAIT * period]))
         x.factor = when(lowers, factor, x.factor)
         x.frequency = when(lowers, math.pi / positive(period), x.frequency)
         x.grown, x.count, x.waited = (when(lowers, 0.0, each)
                                       for each in (x.grown, x.count, x.waited))
-    return Memory(
-        **{name: [getattr(x, name) for x in rows] for name in _ROWS}, time=now,
-        failed=either(m.failed, any_of(fails)),
-        joint=when(both(any_of(fails), no(m.failed)), largest(fails), m.joint))
+    return Memory(**{name: [getattr(x, name) for x in rows] for name in _ROWS}, time=now,
+                  failed=m.failed | any_of(fails),
+                  joint=when(any_of(fails) & no(m.failed), largest(fails), m.joint))
 
 
 def _half_wave(x, dt, interval, error, torque, speed, inertia):
@@ -180,49 +178,46 @@ def _half_wave(x, dt, interval, error, torque, speed, inertia):
     mean, usual = (old + (new - old) * minimum(dt / _MEAN, 1.0)
                    for old, new in ((x.mean, error), (x.torque, torque)))
     size, elapsed = absolute(error - mean), x.elapsed + dt
-    turns = above((mean - error) * x.side, _TURN * x.peak)
+    turns = (mean - error) * x.side > _TURN * x.peak
     peak = when(turns, x.peak, maximum(x.peak, size))
     effort = maximum(x.effort, absolute(torque - usual))
     # the half wave that ends, or is under way
-    caused = at_least(maximum(effort, x.last_effort) * maximum(elapsed, x.half),
-                      _CAUSED * math.pi * inertia * peak)
-    loud = above(peak, _LOUD * speed)
-    quick = below(elapsed, when(loud, _FAST_LOUD, _FAST))
+    impulse = maximum(effort, x.last_effort) * maximum(elapsed, x.half)
+    caused = impulse >= _CAUSED * math.pi * inertia * peak
+    loud = peak > _LOUD * speed
+    quick = elapsed < when(loud, _FAST_LOUD, _FAST)
     period = maximum(interval, dt)
     # steps of a coarse encoder last one state
     shortest = when(loud, _TWO * period, maximum(_SHORTEST, _PERIODS * period))
-    lasts = both(above(elapsed, shortest), below(elapsed, _LONGEST))
-    small = speed * when(below(maximum(elapsed, x.half), _FASTEST), _SMALLEST, _SMALL)
+    lasts = (elapsed > shortest) & (elapsed < _LONGEST)
+    small = speed * when(maximum(elapsed, x.half) < _FASTEST, _SMALLEST, _SMALL)
     # a loud one of a resonance needs little torque
-    counts = all_of([lasts, either(caused, loud), above(peak, small)])
+    counts = all_of([lasts, caused | loud, peak > small])
     # those of a loud one may last two states, then three
-    regular = at_least(maximum(_REGULAR * x.half, when(loud, 1.1 * dt, 0.0)),
-                       absolute(elapsed - x.half))
-    grows = both(counts, above(peak, _GROWTH * x.last))
+    regular = maximum(_REGULAR * x.half, when(loud, 1.1 * dt, 0.0)) >= absolute(elapsed - x.half)
+    grows = counts & (peak > _GROWTH * x.last)
     series = all_of([counts, quick, regular])
     level = when(flag(x.count), x.level + _SMOOTH * (peak - x.level), peak)
     base = when(flag(x.count), minimum(x.base, level), peak)
-    needed = when(both(quick, above(peak, _HUGE * speed)), _GROWN, _GROWN + 1.0)
-    grown = all_of([grows, at_least(x.grown, needed),
-                    at_least((1.0 + _REGULAR) * x.half, elapsed)])
+    needed = when(quick & (peak > _HUGE * speed), _GROWN, _GROWN + 1.0)
+    grown = all_of([grows, x.grown >= needed, (1.0 + _REGULAR) * x.half >= elapsed])
     enough = minimum(_TWICE * base, maximum(_LARGE * speed, _REMAINS * base))
-    lasting = both(at_least(x.count, _LASTING), above(level, _LOUD * speed))
-    alarm = either(grown, all_of([turns, series, either(lasting, both(
-        at_least(x.count, when(loud, _FEW, _MANY) - 1.0), above(level, enough)))]))
-    begins = either(turns, no(flag(absolute(x.side))))
+    lasting = (x.count >= _LASTING) & (level > _LOUD * speed)
+    alarm = (grown
+             | all_of([turns, series, lasting
+                       | ((x.count >= when(loud, _FEW, _MANY) - 1.0) & (level > enough))]))
+    begins = turns | no(flag(absolute(x.side)))
     return SimpleNamespace(
-        mean=mean, torque=usual,
-        side=when(begins, when(above(error, mean), 1.0, -1.0), x.side),
+        mean=mean, torque=usual, side=when(begins, when(error > mean, 1.0, -1.0), x.side),
         elapsed=when(begins, 0.0, elapsed), peak=when(begins, size, peak),
-        effort=when(begins, absolute(torque - usual), effort),
-        last=when(turns, peak, x.last), last_effort=when(turns, effort, x.last_effort),
-        half=when(turns, elapsed, x.half),
-        grown=when(turns, when(grows, when(either(regular, no(flag(x.grown))), x.grown, 0.0) + 1.0,
-                               0.0), x.grown),
+        effort=when(begins, absolute(torque - usual), effort), last=when(turns, peak, x.last),
+        last_effort=when(turns, effort, x.last_effort), half=when(turns, elapsed, x.half),
+        grown=when(turns, when(grows, when(regular | no(flag(x.grown)), x.grown, 0.0) + 1.0, 0.0),
+                   x.grown),
         count=when(turns, when(series, x.count + 1.0, maximum(x.count - _BREAK, 0.0)), x.count),
-        level=when(turns, level, x.level), base=when(turns, base, x.base),
-        waited=x.waited + dt, factor=x.factor, frequency=x.frequency, alarm=alarm,
-        takes_part=either(alarm, both(caused, above(maximum(peak, x.last), small))))
+        level=when(turns, level, x.level), base=when(turns, base, x.base), waited=x.waited + dt,
+        factor=x.factor, frequency=x.frequency, alarm=alarm, takes_part=alarm
+        | (caused & (maximum(peak, x.last) > small)))
 
 
 def least(factor):
@@ -232,7 +227,7 @@ def least(factor):
 
 def filters(m):
     """Return whether the velocities of a joint are filtered, see `slowed`."""
-    return any_of([below(f, _FILTERED) for f in m.factor])
+    return any_of([f < _FILTERED for f in m.factor])
 
 
 def slowed(m, qd, filtered):
@@ -242,7 +237,7 @@ def slowed(m, qd, filtered):
     Damping behind a delay drives the resonance of an elastic joint, also a hundredth of the usual
     one; a feedback that slow does without it there.
     """
-    return [when(below(f, _FILTERED), x, v) for f, v, x in zip(m.factor, qd, filtered)]
+    return [when(f < _FILTERED, x, v) for f, v, x in zip(m.factor, qd, filtered)]
 
 
 def softened(gains, task, factor):

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from robodyn_ros.dynamics.jit.blocks import block, joints, scalar
-from robodyn_ros.dynamics.jit.flags import above, any_of, at_least, no, when
+from robodyn_ros.dynamics.jit.flags import any_of, no, when
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute, minimum
 from robodyn_ros.dynamics.jit.vectors import (
@@ -46,17 +46,17 @@ def started(q, qd):
 
 def update(m, q, qd, speeds, dt):
     """Return the memory after `dt` seconds."""
-    fast = any_of([above(absolute(v), _SLOW * most) for v, most in zip(qd, speeds)])
+    fast = any_of([absolute(v) > _SLOW * most for v, most in zip(qd, speeds)])
     slow = when(fast, 0.0, m.slow + dt)
     part = minimum(_FILTER * dt, 1.0)
     once = [old + part * (new - old) for old, new in zip(m.once, qd)]
-    return Memory(slow, when(at_least(slow, _WAIT), m.q, q), once,
+    return Memory(slow, when(slow >= _WAIT, m.q, q), once,
                   [old + part * (new - old) for old, new in zip(m.twice, once)])
 
 
 def torque(body, m, q, qd, gains_, limit, lowered):
     """Return the torque of damping and spring; lowered: flag that a joint has oscillated."""
-    part = when(no(at_least(m.slow, _WAIT)), 0.0, smooth_step((m.slow - _WAIT) / _GROWTH))
+    part = when(no(m.slow >= _WAIT), 0.0, smooth_step((m.slow - _WAIT) / _GROWTH))
     most = scaled(_SPRING, limit)
     away = [part * when(lowered, _SOFT_RATE, _RATE) * (x0 - x) for x0, x in zip(m.q, q)]
 

@@ -5,12 +5,11 @@ from robodyn_ros.simulation.faults import Campaign, Fault, FaultSchedule, parse_
 from robodyn_ros.simulation.joints import JointPhysics
 from robodyn_ros.simulation.mismatch import mismatched
 from robodyn_ros.simulation.plant import Plant
-from robodyn_ros.simulation.reference_solution import reference_motion
 from robodyn_ros.simulation.rollout import PlantRollout
 from robodyn_ros.simulation.sensors import Sensors, SensorSettings
 from robodyn_ros.simulation.spread import Spread
 
 __all__ = [
     'Campaign', 'ClosedLoop', 'Fault', 'FaultSchedule', 'JointPhysics', 'mismatched',
-    'parse_fault', 'Plant', 'PlantRollout', 'reference_motion', 'Sensors', 'SensorSettings',
+    'parse_fault', 'Plant', 'PlantRollout', 'Sensors', 'SensorSettings',
     'Spread']

@@ -29,7 +29,7 @@ _FUTURE = 3600.0    # s, furthest begin of a trajectory
 def check_trajectory(model, joint_names: Sequence[str], points: Sequence[TrajectoryPoint],
                      start: Reference, *, start_delay: float = 0.0,
                      allow_partial_joints: bool = False, held=None, start_tolerance=None,
-                     here=None, velocity_slack: float = 0.1,
+                     position_bounds=None, velocity_slack: float = 0.1,
                      position_slack: float = 1e-3) -> Trajectory:
     """
     Return the trajectory through received points, starting from `start` now, or raise.
@@ -52,7 +52,7 @@ def check_trajectory(model, joint_names: Sequence[str], points: Sequence[Traject
     start_tolerance : float or (nv,), optional
         Largest distance of the start from the planned position at this time, if the points
         begin now or in the past.
-    here : (2, nv), optional
+    position_bounds : (2, nv), optional
         Lower and upper bounds of the current positions, some of which may be beyond the limits:
         the points may go as far; default the start.
     velocity_slack : float
@@ -80,14 +80,14 @@ def check_trajectory(model, joint_names: Sequence[str], points: Sequence[Traject
     times = arrays.times + start_delay
     _check_end(arrays, times, start_delay, model)
     positions = _turned(model, times, arrays.positions, start.q)
-    outermost = outermost_positions(model, start, here)
+    outermost = outermost_positions(model, start, position_bounds)
     _check_points(model, outermost, positions, arrays.velocities)
     rows = (positions, *arrays[2:])
     if start_tolerance is not None and times[0] <= 0.0:
         planned = Trajectory.from_points(times, *rows).sample(0.0)
         _check_start(model, planned.q, start.q, start_tolerance)
     trajectory = Trajectory.from_points(times, *join(times, rows, start), start=start)
-    check_path(model, trajectory, start, velocity_slack, position_slack, here)
+    check_path(model, trajectory, start, velocity_slack, position_slack, position_bounds)
     return trajectory
 
 
@@ -112,27 +112,28 @@ def _turned(model, times: np.ndarray, positions: np.ndarray, start: np.ndarray) 
     return unwrap_continuous(positions, start, model.continuous)
 
 
-def outermost_positions(model, start: Reference, here=None) -> tuple[np.ndarray, np.ndarray]:
+def outermost_positions(model, start: Reference, position_bounds=None
+                        ) -> tuple[np.ndarray, np.ndarray]:
     """
     Return the lower and upper bounds, (nv,), of a path: the limits, or the start if beyond them.
 
-    `here` is explained in `check_trajectory`.
+    `position_bounds` is explained in `check_trajectory`.
     """
-    low, high = (start.q, start.q) if here is None else here
+    low, high = (start.q, start.q) if position_bounds is None else position_bounds
     return (np.minimum(np.minimum(model.lower, start.q), low),
             np.maximum(np.maximum(model.upper, start.q), high))
 
 
 def check_path(model, trajectory: Trajectory, start: Reference, velocity_slack: float = 0.1,
-               position_slack: float = 1e-3, here=None) -> None:
+               position_slack: float = 1e-3, position_bounds=None) -> None:
     """
     Raise if the interpolated path leaves the position or velocity limits.
 
     A path from a start beyond a limit may go as far as the start.
-    `here` is explained in `check_trajectory`.
+    `position_bounds` is explained in `check_trajectory`.
     """
     path = trajectory.dense()
-    lower, upper = outermost_positions(model, start, here)
+    lower, upper = outermost_positions(model, start, position_bounds)
     lower, upper = lower - position_slack, upper + position_slack
     excess = np.maximum(path.q - upper, lower - path.q)
     worst = _worst(excess)

@@ -105,7 +105,7 @@ class ControllerHost:
         self._given[kind] = {**self.setup.get(kind, {}), **changes}
         present = self.controller.settings
         try:
-            design = self.controller.check_change(replace(
+            design = self.controller.changes.check(replace(
                 self._settings(with_values(Settings(), _read_only(present))), mode=present.mode))
         except RobodynError:
             self._given[kind] = given
@@ -118,7 +118,7 @@ class ControllerHost:
             design = replace(design, gains=replace(make_gains(
                 self.controller.dynamics, design.settings), **beyond))
         self._beyond = beyond
-        self.controller.apply(design)
+        self.controller.changes.apply(design)
 
     def _settings(self, settings):
         gains = {name: value for name, value in self._given['gains'].items()
@@ -146,7 +146,7 @@ class ControllerHost:
 
     def resume(self, now, q, qd, _effort):
         """Continue from a measured state after silence."""
-        self.controller.resume(now, q, qd)
+        self.controller.activation.resume(now, q, qd)
         return self._nothing
 
     def update(self, now, q, qd, effort):
@@ -155,25 +155,26 @@ class ControllerHost:
 
     def coast(self, now, *_):
         """Return the torque in silence."""
-        return self.controller.coast(now)[0]
+        return self.controller.cycle.coast(now)[0]
 
     def between(self, now, *_):
         """Return the torque between two states, at a fixed rate."""
-        return self.controller.between(now)[0]
+        return self.controller.cycle.between(now)[0]
 
     # --- results ----------------------------------------------------------------------------
 
     def status(self):
         """Return mode, fault, counters and so on, which must be equal after every step."""
-        c = self.controller
-        return {'mode': c.mode.value, 'law': c.law_at_work, 'fault': _timeless(c.fault),
-                'message': _timeless(c.message), 'code': None if c.code is None else int(c.code),
-                'aborted': c.aborted, 'goal_unmet': bool(c.unmet_goal),
-                'following': c.following, 'interruptions': c.interruptions,
+        c, status = self.controller, self.controller.status
+        code = None if status.code is None else int(status.code)
+        return {'mode': c.mode.value, 'law': status.law_at_work, 'fault': _timeless(c.fault),
+                'message': _timeless(c.message), 'code': code,
+                'aborted': status.aborted, 'goal_unmet': bool(status.unmet_goal),
+                'following': status.following, 'interruptions': status.interruptions,
                 'collision': c.observation.collision,
                 'collisions': c.observation.collisions,
                 'learning': c.adaptation.learning,
-                'wrenches': [*c.wrenches.links, *c.target.links],
+                'wrenches': [*c.inputs.wrenches.links, *c.inputs.target.links],
                 'verdict': c.verdict.fault or ''}
 
     def masks(self):
@@ -188,9 +189,9 @@ class ControllerHost:
         return {'reference': np.array(c.reference.arrays), 'terms': c.terms[:Term.TOTAL],
                 'external': c.observation.torque, 'unknown': c.observation.unknown,
                 'weight': c.gravity_torque(), 'wrench': c.observation.wrench(),
-                'feedback_part': np.array([c.feedback_part]),
+                'feedback_part': np.array([c.status.feedback_part]),
                 'learned': c.adaptation.pseudo_inertia,
-                'pose_error': np.zeros(6) if c.task is None else c.task.pose_error}
+                'pose_error': np.zeros(6) if c.status.task is None else c.status.task.pose_error}
 
 
 def _timeless(text):

@@ -32,7 +32,7 @@ from golden.controller_host import ControllerHost
 from golden.scripted_time import EPOCH
 
 # in place of defaults
-_SHORT = {'loop': 'python', 'stop_time': 0.2, 'release_time': 0.2, 'guard.timeout': 0.2}
+_SHORT = {'loop': 'python', 'stop_time': 0.2, 'release_time': 0.2, 'guard.silent_after': 0.2}
 # parameters about the states that are used
 _OF_STATES = ('stale.', 'plausibility.', 'velocity_', 'overspeed')
 _DELIVERY = 5.0  # s of real time for a message within the process

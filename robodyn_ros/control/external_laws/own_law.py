@@ -12,7 +12,7 @@ from robodyn_ros.control.laws.arm import Arm
 from robodyn_ros.control.steps import laws, modes
 from robodyn_ros.control.terms import ABSURD_TORQUE, Term
 from robodyn_ros.dynamics import Dynamics
-from robodyn_ros.dynamics.jit.flags import above, all_of, when
+from robodyn_ros.dynamics.jit.flags import all_of, when
 from robodyn_ros.dynamics.jit.function import Function
 from robodyn_ros.dynamics.jit.trace import absolute
 from robodyn_ros.exceptions import KernelError, near_matches, ParameterError
@@ -68,7 +68,7 @@ class OwnLaw:
         def body(runtime, arrays, gains, *_):
             x = laws.quantities(arrays, gains, dimensions)
             rows = self._rows(self._law(Arm(tree, runtime, x.armature, x.gravity_scale), x), n)
-            good = all_of([above(ABSURD_TORQUE, absolute(each)) for row in rows for each in row])
+            good = all_of([absolute(each) < ABSURD_TORQUE for row in rows for each in row])
             return [*rows, *[[0.0] * n] * 2, when(good, 0.0, modes.OWN_LAW),
                     *[0.0] * (laws.REPORT - 1)]
 

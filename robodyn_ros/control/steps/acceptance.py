@@ -23,8 +23,7 @@ from robodyn_ros.control.state import BETWEEN, DUE, FROM_STATE, RECEIVED, REQUES
 from robodyn_ros.control.steps import exchange, plausibility
 from robodyn_ros.control.steps.event import Event, event, NOTHING
 from robodyn_ros.dynamics.jit.blocks import block, joints, part, scalar
-from robodyn_ros.dynamics.jit.flags import (
-    above, all_of, any_of, at_least, below, both, either, equal, finite, first_of, flag, no, when)
+from robodyn_ros.dynamics.jit.flags import all_of, any_of, equal, finite, first_of, flag, no, when
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum, nearest
 from robodyn_ros.dynamics.jit.vectors import difference, element, first_where, largest, magnitudes
@@ -103,7 +102,7 @@ class Memory:
     pause_until: float = scalar('s', 'Time until which missing states are due to a pause of this '
                                 'process; 0: none.')
     law: float = scalar('s', 'Time of the law of that state.')
-    predicted: float = scalar('s', 'Time of the law of the last torque between two states.')
+    last_between: float = scalar('s', 'Time of the law of the last torque between two states.')
     plausibility: plausibility.Memory = part(plausibility.Memory)
 
 
@@ -115,10 +114,10 @@ def accept(state, m, p, inactive, sent):
     """
     received, now = equal(state.kind, RECEIVED), state.arrival
     # a pause of this process is no silence of the states, and those that waited are not late
-    paused = both(finite(m.called), above(now - m.called, p.stop))
+    paused = finite(m.called) & (now - m.called > p.stop)
     pause_until = when(paused, m.measured + (now - m.called), minimum(m.pause_until, now))
     # an arm that is not under control may be moved, and its driver restarted
-    m = replace(m, track=replace(m.track, known=both(m.track.known, no(inactive))),
+    m = replace(m, track=replace(m.track, known=m.track.known & no(inactive)),
                 plausibility=plausibility.prepared(m.plausibility, inactive),
                 pause_until=pause_until)
     sent = [when(inactive, math.nan, t) for t in sent]
@@ -127,40 +126,39 @@ def accept(state, m, p, inactive, sent):
     # a clock set back must not hide silence
     measured = minimum(maximum(m.measured, when(flag(pause_until), pause_until, -math.inf)), now)
     age = now - measured
-    silent, time_of_law = no(below(age, p.hold)), now - m.offset
+    silent, time_of_law = no(age < p.hold), now - m.offset
     repeated = all_of([received, no(flag(m.problem.code)),
                        equal(m.remark.code, plausibility.REPEATED)])
-    allowed = both(state.permitted, no(inactive))
+    allowed = state.permitted & no(inactive)
     kind = first_of(
         (no(allowed), REQUESTS),
         # a copy of the last state must not restart the prediction
         (all_of([accepted, no(silent), m.plausibility.copied]), BETWEEN),
-        (both(accepted, no(silent)), FROM_STATE),
+        (accepted & no(silent), FROM_STATE),
         (silent, SILENT),
-        (either(equal(state.kind, DUE), repeated), BETWEEN), otherwise=(REQUESTS,))[0]
+        (equal(state.kind, DUE) | repeated, BETWEEN), otherwise=(REQUESTS,))[0]
     responds, coasts = equal(kind, FROM_STATE), equal(kind, SILENT)
-    uncontrolled = either(flag(m.uncontrolled), no(equal(m.lost, p.lost)))
+    uncontrolled = flag(m.uncontrolled) | no(equal(m.lost, p.lost))
     pause = now - m.answered
-    held_up = all_of([responds, no(uncontrolled), above(pause, p.stop)])
+    held_up = all_of([responds, no(uncontrolled), pause > p.stop])
     # the arm is held where the last of the states that waited finds it
-    between, resumes = equal(kind, BETWEEN), both(responds, any_of([
-        uncontrolled, held_up, below(time_of_law, m.law), m.moved, waited]))
+    between, resumes = equal(kind, BETWEEN), responds & any_of([
+        uncontrolled, held_up, time_of_law < m.law, m.moved, waited])
     # the time of the law restarts where the clock of a simulation was set back
-    ahead = both(responds, no(resumes))
+    ahead = responds & no(resumes)
     return replace(
-        m, kind=kind, now=when(ahead, maximum(time_of_law, m.predicted), time_of_law),
-        resumes=resumes,
-        fails=both(coasts, no(below(age, p.stop))), pause=when(held_up, pause, 0.0), age=age,
-        measured=measured, called=now, lost=p.lost,
-        uncontrolled=both(no(responds), either(uncontrolled, coasts)),
-        answered=when(responds, now, m.answered), law=when(responds, time_of_law, m.law),
-        predicted=when(either(between, resumes), time_of_law, m.predicted))
+        m, kind=kind, now=when(ahead, maximum(time_of_law, m.last_between), time_of_law),
+        resumes=resumes, fails=coasts & no(age < p.stop), pause=when(held_up, pause, 0.0), age=age,
+        measured=measured, called=now, lost=p.lost, uncontrolled=no(responds)
+        & (uncontrolled | coasts), answered=when(responds, now, m.answered),
+        law=when(responds, time_of_law, m.law),
+        last_between=when(between | resumes, time_of_law, m.last_between))
 
 
 def usable(state, code):
     """Return whether all numbers of a state are usable, and the event of the first that is not."""
-    good = [both(below(absolute(x), MAX_PLAUSIBLE_VALUE), below(absolute(v), MAX_PLAUSIBLE_VALUE))
-            for x, v in zip(state.q, state.qd)]
+    good = [(absolute(x) < MAX_PLAUSIBLE_VALUE) & (absolute(v) < MAX_PLAUSIBLE_VALUE) for x,
+            v in zip(state.q, state.qd)]
     j = first_where([no(each) for each in good])
     return all_of(good), Event(code, j, element(state.q, j), element(state.qd, j), 0.0)
 
@@ -179,12 +177,12 @@ def continued(state, m, p, sent):
     """Return the same for a state whose numbers are finite."""
     stamped = no(equal(state.stamp, 0.0))
     time = when(stamped, state.stamp, state.arrival)
-    q = [when(both(c, m.complete), x - _TURN * nearest((x - old) / _TURN), x)
-         for c, x, old in zip(p.continuous, state.q, m.q)]
+    q = [when(c & m.complete, x - _TURN * nearest((x - old) / _TURN), x) for c, x,
+         old in zip(p.continuous, state.q, m.q)]
     track, pair, follows, moved, jump = continue_track(m, p, time, q, state.qd)
     # the first jump is reported until states are accepted again
-    jumped = either(equal(m.problem.code, JUMPED), equal(m.problem.code, EXCHANGED))
-    reported = either(jumped, equal(m.problem.code, SWAPPED))
+    jumped = equal(m.problem.code, JUMPED) | equal(m.problem.code, EXCHANGED)
+    reported = jumped | equal(m.problem.code, SWAPPED)
     x = plausibility.check_state(state, q, time, m, reported, m.plausibility, p.plausibility,
                                  p.limit, sent)
     fresh, after = stamp_checked(state, m, p, stamped, x.refusal)
@@ -192,15 +190,15 @@ def continued(state, m, p, sent):
     q, qd, effort, kept_track, kept_pair = when(
         flag(x.refusal.code), [m.q, m.qd, m.effort, m.track, m.exchange],
         [q, x.qd, state.effort, track, pair])
-    after = replace(after, problem=NOTHING, complete=1.0, q=q, qd=qd, effort=effort,
-                    track=kept_track, exchange=kept_pair,
-                    moved=both(fresh, either(moved, x.slipped)),
-                    plausibility=when(fresh, x.accepted, x.rejected))
-    problem = when(both(jumped, no(equal(jump.code, SWAPPED))),
-                   replace(m.problem, code=jump.code), jump)
+    after = replace(
+        after, problem=NOTHING, complete=1.0, q=q, qd=qd, effort=effort, track=kept_track,
+        exchange=kept_pair, moved=fresh & (moved | x.slipped),
+        plausibility=when(fresh, x.accepted, x.rejected))
+    problem = when(jumped & no(equal(jump.code, SWAPPED)), replace(m.problem, code=jump.code),
+                   jump)
     refused = replace(m, problem=problem, track=track, exchange=pair, refused=m.refused + 1.0,
                       plausibility=x.rejected)
-    return both(follows, fresh), when(follows, after, refused)
+    return follows & fresh, when(follows, after, refused)
 
 
 def stamp_checked(state, m, p, stamped, refusal):
@@ -210,16 +208,17 @@ def stamp_checked(state, m, p, stamped, refusal):
     refusal: event of an implausible state.
     """
     delay = state.clock - state.stamp
-    skewed, old = no(at_least(p.skew, absolute(delay))), no(above(state.stamp, m.stamp))
-    accepted = both(no(both(stamped, either(skewed, old))), no(flag(refusal.code)))
-    age = when(both(stamped, finite(p.skew)), maximum(delay, 0.0), 0.0)
-    remark = first_of(
-        (both(stamped, skewed), Event(SKEWED, 0.0, delay, 0.0, 0.0)),
-        (both(stamped, equal(state.stamp, m.stamp)), Event(FROZEN, 0.0, state.stamp, 0.0, 0.0)),
-        (both(stamped, old), Event(BACK, 0.0, m.stamp - state.stamp, 0.0, 0.0)),
-        (flag(refusal.code), refusal),
-        (at_least(age, p.hold), Event(LATE, 0.0, age, 0.0, 0.0)),
-        otherwise=(event(UNSTAMPED),))[0]
+    skewed, old = no(p.skew >= absolute(delay)), no(state.stamp > m.stamp)
+    accepted = no(stamped & (skewed | old)) & no(flag(refusal.code))
+    age = when(stamped & finite(p.skew), maximum(delay, 0.0), 0.0)
+    remark = first_of((stamped & skewed, Event(SKEWED, 0.0, delay, 0.0, 0.0)),
+                      (stamped & equal(state.stamp, m.stamp),
+                       Event(FROZEN, 0.0, state.stamp, 0.0, 0.0)),
+                      (stamped & old, Event(BACK, 0.0, m.stamp - state.stamp, 0.0, 0.0)),
+                      (flag(refusal.code), refusal),
+                      (age >= p.hold, Event(LATE, 0.0, age, 0.0, 0.0)),
+                      otherwise=(event(UNSTAMPED),))[
+        0]
     after = replace(m, remark=remark, stamp=when(stamped, state.stamp, m.stamp))
     return accepted, when(accepted, delayed(state, after, p, stamped, age), after)
 
@@ -231,13 +230,12 @@ def delayed(state, m, p, stamped, age):
     grown = m.min_delay + _DRIFT * maximum(now - m.before, 0.0)
     min_delay = minimum(difference_, grown)
     late = difference_ - min_delay
-    waited = all_of([stamped, flag(m.pause_until), below(now - m.pause_until, p.hold),
-                     at_least(late, p.hold)])
-    late = when(both(stamped, no(above(late, minimum(p.hold, _LONGEST)))), late, 0.0)
+    waited = all_of([stamped, flag(m.pause_until), now - m.pause_until < p.hold, late >= p.hold])
+    late = when(stamped & no(late > minimum(p.hold, _LONGEST)), late, 0.0)
     # a state with a smaller delay than all before must not set the time back
     late = minimum(late, maximum(now - m.latest, 0.0))
     offset = when(p.simulated, when(stamped, difference_, 0.0), late)
-    keeps = either(p.simulated, no(stamped))
+    keeps = p.simulated | no(stamped)
     return replace(
         m, waited=waited, measured=now - age, min_delay=when(keeps, m.min_delay, min_delay),
         before=when(keeps, m.before, now), offset=offset,
@@ -252,57 +250,56 @@ def continue_track(m, p, time, q, qd):
     it jumps and is accepted all the same; why it is not accepted.
     """
     m, pair, absent = m.track, m.exchange, m.plausibility.absent
-    restarts = either(no(m.known), above(time - m.time, p.patience))
+    restarts = no(m.known) | (time - m.time > p.patience)
     passed = maximum(time - m.time, 0.0)
-    judged = both(no(restarts), finite(p.plausibility.motion))
+    judged = no(restarts) & finite(p.plausibility.motion)
     pair, (q, qd), found = exchange.update(pair, judged, passed, (q, qd), (m.q, m.qd),
                                            p.plausibility.motion, p.plausibility.speed, absent)
     step, slack = difference(q, m.q), [p.slack * limit for limit in p.limit]
     # a falling arm exceeds its velocity limit, and reports so
-    jumps = [both(above(absolute(s), d + _SPEED * passed * limit),
-                  above(absolute(s - 0.5 * passed * (v + before)), d))
-             for s, d, limit, v, before in zip(step, slack, p.limit, qd, m.qd)]
+    jumps = [(absolute(s) > d + _SPEED * passed * limit)
+             & (absolute(s - 0.5 * passed * (v + before)) > d) for s, d, limit, v,
+             before in zip(step, slack, p.limit, qd, m.qd)]
     jumped = any_of(jumps)
     places = choose(jumped, [lambda: 0.0, lambda: exchanged_joints(q, m.q, slack)])
     # names that were exchanged where joints met are right again
-    found = either(found, both(places, exchange.only(pair, jumps)))
-    places = both(places, no(found))
+    found = found | (places & exchange.only(pair, jumps))
+    places = places & no(found)
     exchanged = when(places, no(m.exchanged), flag(m.exchanged))
     track, origin = ([old + when(each, 0.0, s) for old, each, s in zip(row, jumps, step)]
                      for row in (m.position, m.origin))
     # where two arms report in turn, the step back may be just too small for a jump
     away = [minimum(*each) for each in zip(*(magnitudes(difference(q, position))
                                              for position in (track, m.position)))]
-    near = all_of([at_least(d, a) for d, a in zip(slack, away)])
-    returns = all_of([at_least(d, absolute(x - old)) for d, x, old in zip(slack, q, origin)])
+    near = all_of([d >= a for d, a in zip(slack, away)])
+    returns = all_of([d >= absolute(x - old) for d, x, old in zip(slack, q, origin)])
     accepted = minimum(m.accepted, time)  # restarts where time went back
-    expired = both(above(time - accepted, p.patience), no(exchanged))
+    expired = (time - accepted > p.patience) & no(exchanged)
     undecided = flag(pair.undecided)
-    follows = both(any_of([restarts, near, returns, found, expired]), no(undecided))
+    follows = any_of([restarts, near, returns, found, expired]) & no(undecided)
     j = largest([a / limit for a, limit in zip(away, p.limit)])
     jump = Event(when(exchanged, EXCHANGED, JUMPED), j, element(away, j), passed, 0.0)
-    jump = when(either(undecided, both(pair.exchanged, follows)),
+    jump = when(undecided | (pair.exchanged & follows),
                 Event(SWAPPED, pair.first, pair.second, 0.0, 0.0), jump)
     after = Track(1.0, when(follows, 0.0, exchanged), time, when(follows, time, accepted), q, qd,
                   when(follows, q, track), when(any_of([restarts, returns, found]), q, origin))
     # accepted elsewhere than on its track
-    off = any_of([above(absolute(x - old), _SLIPPED * d) for x, old, d in zip(q, track, slack)])
-    moved = both(either(off, found), no(restarts))
-    return when(undecided, m, after), pair, both(follows, no(pair.exchanged)), moved, jump
+    off = any_of([absolute(x - old) > _SLIPPED * d for x, old, d in zip(q, track, slack)])
+    moved = (off | found) & no(restarts)
+    return when(undecided, m, after), pair, follows & no(pair.exchanged), moved, jump
 
 
 def exchanged_joints(q, before, slack):
     """Return whether the positions are the previous ones of other joints."""
-    moved = [above(absolute(x - old), _NEAR * d) for x, old, d in zip(q, before, slack)]
-    several = above(sum(when(each, 1.0, 0.0) for each in moved), 1.5)
+    moved = [absolute(x - old) > _NEAR * d for x, old, d in zip(q, before, slack)]
+    several = sum(when(each, 1.0, 0.0) for each in moved) > 1.5
     tolerance = math.inf
     for each, d in zip(moved, slack):
         tolerance = minimum(when(each, d, math.inf), tolerance)
     rows = [sorted_values([when(each, x, math.inf) for each, x in zip(moved, values)])
             for values in (q, before)]
-    same = all_of([either(equal(a, b), at_least(tolerance, absolute(a - b)))
-                   for a, b in zip(*rows)])
-    return both(several, same)
+    same = all_of([equal(a, b) | (tolerance >= absolute(a - b)) for a, b in zip(*rows)])
+    return several & same
 
 
 def sorted_values(values):
@@ -319,5 +316,5 @@ def reset(m, state, begins):
     """Return the memory of an arm that is taken over, where a flag holds."""
     return replace(m, uncontrolled=when(begins, 0.0, m.uncontrolled),
                    law=when(begins, state.now, m.law),
-                   predicted=when(begins, state.now, m.predicted),
+                   last_between=when(begins, state.now, m.last_between),
                    answered=when(begins, state.arrival, m.answered))

@@ -12,8 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from robodyn_ros.dynamics.jit.blocks import block, joints, scalar
-from robodyn_ros.dynamics.jit.flags import (
-    above, all_of, any_of, at_least, below, both, either, flag, no, when)
+from robodyn_ros.dynamics.jit.flags import all_of, any_of, flag, no, when
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
 from robodyn_ros.dynamics.jit.vectors import element, largest
 
@@ -45,7 +44,7 @@ class Memory:
 
 def present(m, p):
     """Return whether there is a collision."""
-    return both(p.on, any_of(m.colliding))
+    return flag(p.on) & any_of(m.colliding)
 
 
 def most_affected(m, p, torque):
@@ -65,15 +64,15 @@ def update(m, p, dt, excess, torque, undecided=0.0):
     """
     waits = when(undecided, _AFTER, maximum(m.waits - dt, 0.0))
     waited = when(flag(waits), m.waited + dt, maximum(m.waited - _RECOVERY * dt, 0.0))
-    begins = either(no(waits), at_least(waited, _LONGEST))
+    begins = no(waits) | (waited >= _LONGEST)
     waited = minimum(waited, _LONGEST)
-    over = [above(e, limit) for e, limit in zip(excess, p.threshold)]
-    time = [when(below(e, low), 0.0, when(o, t + dt, t))
-            for e, low, o, t in zip(excess, p.release, over, m.time)]
-    stays = [either(both(f, at_least(e, low)), all_of([o, at_least(t, p.duration), begins]))
-             for f, e, low, o, t in zip(m.colliding, excess, p.release, over, time)]
-    joints_ = [both(p.on, each) for each in stays]
-    begun = both(no(present(m, p)), any_of(joints_))
+    over = [e > limit for e, limit in zip(excess, p.threshold)]
+    time = [when(e < low, 0.0, when(o, t + dt, t)) for e, low, o,
+            t in zip(excess, p.release, over, m.time)]
+    stays = [(f & (e >= low)) | all_of([o, t >= p.duration, begins]) for f, e, low, o,
+             t in zip(m.colliding, excess, p.release, over, time)]
+    joints_ = [p.on & each for each in stays]
+    begun = no(present(m, p)) & any_of(joints_)
     after = Memory(joints_, [when(p.on, t, 0.0) for t in time], waits, waited,
                    m.count + begun, m.joint, m.torque)
     joint, value = most_affected(after, p, torque)
@@ -83,5 +82,5 @@ def update(m, p, dt, excess, torque, undecided=0.0):
 
 def reset(m, flag_):
     """Return the memory of an arm that is taken over, where a flag holds."""
-    return replace(m, colliding=[both(each, no(flag_)) for each in m.colliding],
+    return replace(m, colliding=[each & no(flag_) for each in m.colliding],
                    time=[when(flag(flag_), 0.0, each) for each in m.time])

@@ -8,7 +8,7 @@ from robodyn_ros.control.steps import (
     collision, laws, loads, mean_torque, modes, observer, wrenches)
 from robodyn_ros.control.steps.body import Body
 from robodyn_ros.control.terms import rows_of
-from robodyn_ros.dynamics.jit.flags import above, all_of, either, flag, no
+from robodyn_ros.dynamics.jit.flags import all_of, flag, no
 from robodyn_ros.dynamics.jit.flow import choose
 
 
@@ -20,11 +20,11 @@ def observe(robot, functions, flags, state, m, p):
         elapsed, torque, after_torque = mean_torque.finished(
             m.mean_torque, flags.now - m.before, m.sent)
         # a velocity from another source would look like a change of momentum
-        regular = all_of([above(elapsed, 0.0), no(above(elapsed, robot.longest_pause)),
+        regular = all_of([elapsed > 0.0, no(elapsed > robot.longest_pause),
                           no(m.acceptance.plausibility.switched)])
         undecided = m.acceptance.plausibility.undecided
         known = wrenches.known_torque(body, state.q, p.external, m.before)
-        blending = either(no(loads.settled(m.loads)), laws.one_of(p.law, laws.ADAPT))
+        blending = no(loads.settled(m.loads)) | laws.one_of(p.law, laws.ADAPT)
         after = observer.update(
             body, observer.restarted(m.observer, no(regular)), p.observer, elapsed, state, torque,
             known, rows_of(m.terms), (blending, m.loads.change))

@@ -35,7 +35,7 @@ from dataclasses import replace
 
 from robodyn_ros.control.friction import smoothed_sign, SMOOTHING
 from robodyn_ros.dynamics.jit.blocks import block, joints, scalar
-from robodyn_ros.dynamics.jit.flags import above, all_finite, at_least, both, equal, flag, no, when
+from robodyn_ros.dynamics.jit.flags import all_finite, equal, flag, no, when
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
 from robodyn_ros.dynamics.jit.vectors import clipped, difference, positive, product, zeros
 
@@ -77,7 +77,7 @@ def torque(m, p, velocity):
 
 def ready(m):
     """Return whether torques have been prompt for long enough to learn."""
-    return at_least(m.prompt, _WAIT)
+    return m.prompt >= _WAIT
 
 
 def kept(m, gains, compensates, prompt, dt, fades, bias_fades):
@@ -90,7 +90,7 @@ def kept(m, gains, compensates, prompt, dt, fades, bias_fades):
     """
     decay = maximum(1.0 - dt / _FORGOTTEN, 0.0)
     friction = [when(fades, decay, 1.0) * each for each in gains.disturbance_observer]
-    on = [when(both(compensates, each), when(bias_fades, decay, 1.0), 0.0)
+    on = [when(compensates & each, when(bias_fades, decay, 1.0), 0.0)
           for each in gains.disturbance_observer]
     waited = when(prompt, minimum(m.prompt + dt, _WAIT), 0.0)
     dry = [f - maximum(minimum(now - before, maximum(f, 0.0)), minimum(f, 0.0))
@@ -121,11 +121,10 @@ def update(m, p, gains, moved, error, reference, K):
     zone = zones(m.zone, error, reference, narrow_zones(gains, m.dry_friction))
     large = _within(difference(error, _within(error, _SMALL)), _LARGE)
     change = when(m.continues, difference(large, m.error), zeros(error))
-    step = moved([
-        when(both(flag(on), moves), K * (kp * m.elapsed * e + kd * c), 0.0)
-        for on, moves, kp, kd, e, c in zip(
-            gains.disturbance_observer, active(zone, error, reference), gains.kp, gains.kd, large,
-            change)])
+    step = moved(
+        [when(flag(on) & moves, K * (kp * m.elapsed * e + kd * c), 0.0) for on, moves, kp, kd, e,
+         c in zip(gains.disturbance_observer, active(zone, error, reference), gains.kp, gains.kd,
+                  large, change)])
     step = when(all_finite(step), [
         when(flag(on), x, 0.0) for on, x in zip(gains.disturbance_observer, step)], zeros(step))
     s = _direction(reference.qd)
@@ -173,17 +172,17 @@ def zones(zone, error, reference, narrow):
     result = []
     for z, e, v, a, least in zip(zone, error, reference.qd, reference.qdd, narrow):
         size = absolute(z)
-        crossed = both(above(absolute(e), size), above(0.0, z * e))
+        crossed = (absolute(e) > size) & (z * e < 0.0)
         wider = minimum(_WIDER * size, _WIDE)
-        side = when(above(e, 0.0), 1.0, -1.0)
+        side = when(e > 0.0, 1.0, -1.0)
         result.append(when(no(_at_rest(v, a)), side * least, when(crossed, side * wider, z)))
     return result
 
 
 def active(zone, error, reference):
     """Return flags of joints whose compensation changes."""
-    return [when(_at_rest(v, a), above(absolute(e), absolute(z)), 1.0)
-            for z, e, v, a in zip(zone, error, reference.qd, reference.qdd)]
+    return [when(_at_rest(v, a), absolute(e) > absolute(z), 1.0) for z, e, v,
+            a in zip(zone, error, reference.qd, reference.qdd)]
 
 
 def _direction(velocity):
@@ -192,4 +191,4 @@ def _direction(velocity):
 
 
 def _at_rest(velocity, acceleration):
-    return both(equal(velocity, 0.0), equal(acceleration, 0.0))
+    return equal(velocity, 0.0) & equal(acceleration, 0.0)

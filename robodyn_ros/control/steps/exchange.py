@@ -19,8 +19,7 @@ from dataclasses import replace
 import math
 
 from robodyn_ros.dynamics.jit.blocks import block, scalar
-from robodyn_ros.dynamics.jit.flags import (
-    above, all_of, any_above, any_of, at_least, both, either, equal, flag, no, when)
+from robodyn_ros.dynamics.jit.flags import all_of, any_above, any_of, equal, flag, no, when
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute, maximum
 from robodyn_ros.dynamics.jit.vectors import element, largest
@@ -93,43 +92,42 @@ def update(m, known, passed, state, before, motion, speed, absent):
 
         def worse(values, than):
             # of joints that are near each other both names fit, but the right ones much better
-            return all_of([both(above(value, _CLEAR), above(value, _CLEARER * than))
-                           for value in values])
+            return all_of([(value > _CLEAR) & (value > _CLEARER * than) for value in values])
 
         def of_both(values):
             return [element(values, j) for j in (first, second)]
 
         own = maximum(*of_both(misfit))
-        fits = at_least(1.0, other)
-        begins = all_of([fits, at_least(_LONGEST, passed), worse(of_both(away), other)])
-        meets = all_of([no(m.exchanged), fits, no(begins), either(
-            m.undecided, all_of([above(each, _FAR) for each in of_both(faster)]))])
-        undecided = both(meets, at_least(_LONGEST, passed))
+        fits = other <= 1.0
+        begins = all_of([fits, passed <= _LONGEST, worse(of_both(away), other)])
+        meets = all_of([no(m.exchanged), fits, no(begins), m.undecided
+                        | all_of([each > _FAR for each in of_both(faster)])])
+        undecided = meets & (passed <= _LONGEST)
         expires = all_of([meets, flag(m.undecided), no(undecided)])
-        ends = both(at_least(1.0, own), worse([other], own))
-        same = both(m.suspected, either(
-            both(equal(first, m.first), equal(second, m.second)),
-            both(equal(first, m.second), equal(second, m.first))))
+        ends = (own <= 1.0) & worse([other], own)
+        same = (m.suspected & ((equal(first, m.first) & equal(second, m.second))
+                               | (equal(first, m.second) & equal(second, m.first))))
         found = all_of([no(m.exchanged), begins, same])
-        exchanged = when(m.exchanged, no(ends), both(begins, no(same)))
-        suspected = when(exchanged, 0.0, when(expires, no(same), both(m.suspected, no(found))))
-        kept = both(flag(m.suspected), no(either(exchanged, expires)))
+        exchanged = when(m.exchanged, no(ends), begins & no(same))
+        suspected = when(exchanged, 0.0, when(expires, no(same), m.suspected & no(found)))
+        kept = flag(m.suspected) & no(exchanged | expires)
         after = Memory(exchanged, undecided, suspected, when(kept, m.first, first),
                        when(kept, m.second, second))
         return after, *(_exchanged(row, exchanged, first, second) for row in (q, qd)), found
 
     after, q, qd, found = choose(
-        both(known, any_of([flag(m.exchanged), flag(m.undecided), any_above(misfit, _FAR)])),
-        [lambda: (replace(m, exchanged=0.0, undecided=0.0, suspected=both(known, m.suspected)),
-                  list(q), list(qd), 0.0), judged])
+        known & any_of([flag(m.exchanged), flag(m.undecided), any_above(misfit, _FAR)]),
+        [lambda: (replace(m, exchanged=0.0, undecided=0.0, suspected=known & m.suspected), list(q),
+                  list(qd), 0.0), judged])
     return after, (q, qd), found
 
 
 def only(m, flags):
     """Return whether an exchange is suspected, and flags hold for no other joints."""
-    return both(m.suspected, no(any_of([
-        all_of([each, no(equal(m.first, float(k))), no(equal(m.second, float(k)))])
-        for k, each in enumerate(flags)])))
+    return (m.suspected
+            & no(
+                any_of([all_of([each, no(equal(m.first, float(k))), no(equal(m.second, float(k)))])
+                        for k, each in enumerate(flags)])))
 
 
 def _misfit(x, ahead, far, v, rate, fast):
@@ -140,5 +138,5 @@ def _misfit(x, ahead, far, v, rate, fast):
 def _exchanged(row, flag_, first, second):
     """Return a row in which two joints have each other's number, where a flag holds."""
     one, other = element(row, first), element(row, second)
-    return [when(both(flag_, equal(first, float(k))), other, when(
-        both(flag_, equal(second, float(k))), one, x)) for k, x in enumerate(row)]
+    return [when(flag_ & equal(first, float(k)), other,
+                 when(flag_ & equal(second, float(k)), one, x)) for k, x in enumerate(row)]

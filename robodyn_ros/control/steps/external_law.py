@@ -9,7 +9,7 @@ takes over again when its mode is chosen again.
 from __future__ import annotations
 
 from robodyn_ros.dynamics.jit.blocks import block, joints, numbers, scalar
-from robodyn_ros.dynamics.jit.flags import above, all_of, both, either, equal, flag, no, when
+from robodyn_ros.dynamics.jit.flags import all_of, equal, flag, no, when
 from robodyn_ros.dynamics.jit.vectors import difference
 
 NONE, OWN, LINEAR = 0.0, 1.0, 2.0
@@ -38,17 +38,17 @@ class Memory:
 
 def requested(m, p, chooses):
     """Return the memory after a new choice; `chooses`: flag that the choice is applied again."""
-    new = either(no(equal(p.request, m.request)), chooses)
+    new = no(equal(p.request, m.request)) | chooses
     return Memory(p.request, when(new, p.choice, m.chosen), m.active,
                   when(new, 0.0, m.disabled), m.reason)
 
 
 def disabled(m, flag_, code):
     """Return the memory with the law disabled until one is chosen again, where a flag holds."""
-    flag_ = both(flag_, flag(m.chosen))
-    reports = both(flag_, flag(m.active))
-    return Memory(m.request, when(flag_, NONE, m.chosen), m.active,
-                  either(flag(m.disabled), reports), when(reports, code, m.reason))
+    flag_ = flag_ & flag(m.chosen)
+    reports = flag_ & flag(m.active)
+    return Memory(m.request, when(flag_, NONE, m.chosen), m.active, flag(m.disabled) | reports,
+                  when(reports, code, m.reason))
 
 
 def released(m, flag_):
@@ -59,8 +59,8 @@ def released(m, flag_):
 
 def candidate(m, p, now, ready, at_rest):
     """Return the law to use; linear feedback takes over an arm at rest only."""
-    current = both(above(p.until, now), either(at_rest, equal(m.active, LINEAR)))
-    possible = either(no(equal(m.chosen, LINEAR)), current)
+    current = (p.until > now) & (at_rest | equal(m.active, LINEAR))
+    possible = no(equal(m.chosen, LINEAR)) | current
     return when(all_of([ready, possible]), m.chosen, NONE)
 
 

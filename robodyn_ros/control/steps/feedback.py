@@ -7,13 +7,13 @@ from types import SimpleNamespace
 
 from robodyn_ros.control.steps import (
     feedback_share, gravity_check, laws, loop_probe, modes, stable_gains, transition)
-from robodyn_ros.dynamics.jit.flags import all_of, any_of, both, either, equal, no, when
+from robodyn_ros.dynamics.jit.flags import all_of, any_of, equal, no, when
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.vectors import difference
 from robodyn_ros.safety import oscillation, passive_stop
 
 
-def limit(flags, m, p):
+def choose_gains(flags, m, p):
     """
     Return memory, program with the gains in use, and the feedback as a namespace.
 
@@ -21,9 +21,9 @@ def limit(flags, m, p):
     velocities; `grown`, flag that feedback has grown after activation.
     """
     silent = flags.silent
-    share = when(both(silent, no(m.coasting)), feedback_share.restarted(m.share, 1.0),
-                 feedback_share.update(m.share, flags.dt, when(
-                     p.acceptance.simulated, 0.0, m.acceptance.offset)))
+    share = when(silent & no(m.coasting), feedback_share.restarted(m.share, 1.0),
+                 feedback_share.update(m.share, flags.dt,
+                                       when(p.acceptance.simulated, 0.0, m.acceptance.offset)))
     rates = when(silent, laws.COASTING_RATES, (p.law_damping, p.law_stiffness))
     p = stable_gains.reduced(p, feedback_share.interval(share))
     growth = feedback_share.growth(share, p.share, flags.now)
@@ -49,14 +49,18 @@ def watch(robot, body, flags, m, p):
     shaken = choose(equal(p.probe.use, m.probe.use), [
         lambda: oscillation.restored(shaken, p.probe.measured), lambda: shaken])
     # what oscillated because of wrong states is over when these are not used any more
-    shaken = oscillation.restarted(shaken, all_of([flags.fresh, either(
-        m.acceptance.plausibility.switched, m.acceptance.moved), no(oscillation.rings(shaken))]))
+    shaken = oscillation.restarted(shaken,
+                                   all_of([flags.fresh, m.acceptance.plausibility.switched
+                                           | m.acceptance.moved, no(oscillation.rings(shaken))]))
     passive = equal(m.motion.mode, modes.PASSIVE)
     resting = passive_stop.update(m.passive, q, qd, robot.speeds, flags.dt)
     carried = choose(flags.fresh, [lambda: m.gravity_check, lambda: gravity_check.update(
         body, m.gravity_check, q, qd, flags.dt)])
-    carried = when(either(flags.silent, any_of([equal(m.motion.mode, each) for each in (
-        modes.TRACK, modes.REACH, modes.LINEAR)])), gravity_check.interrupted(carried), carried)
+    carried = when(flags.silent
+                   | any_of(
+                       [equal(m.motion.mode, each)
+                        for each in (modes.TRACK, modes.REACH, modes.LINEAR)]),
+                   gravity_check.interrupted(carried), carried)
     probe = loop_probe.update(m.probe, p.probe, _may_be_probed(m, p, flags), flags.fresh, q, qd,
                               shaken.torque, flags.dt)
     return replace(m, oscillation=shaken, gravity_check=carried, probe=probe, passive=when(

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from robodyn_ros.dynamics.jit.blocks import block, joints, scalar
-from robodyn_ros.dynamics.jit.flags import above, both, flag, no, when
+from robodyn_ros.dynamics.jit.flags import flag, no, when
 from robodyn_ros.dynamics.jit.trace import maximum, minimum
 from robodyn_ros.dynamics.jit.vectors import positive, smooth_step
 
@@ -65,7 +65,7 @@ def growing(m, now, flag_):
 def growth(m, p, now):
     """Return the part to which feedback has grown, in [0, 1]."""
     ahead = maximum(now - m.since, 0.0)
-    grown = no(above(p.activation_time, ahead))
+    grown = no(p.activation_time > ahead)
     return when(grown, 1.0, smooth_step(ahead / positive(p.activation_time)))
 
 
@@ -76,7 +76,7 @@ def stable_share(m, damping, stiffness, delay=0.0):
     damping, stiffness: largest kd, and kp / kd, of the law (1/s). delay: delay of estimated
     velocities, s; a torque that acts for T has the same lag as one delayed by T / 2.
     """
-    gap = when(both(_regular(m), no(flag(delay))), 0.0, m.gap) + 2.0 * delay
+    gap = when(_regular(m) & no(flag(delay)), 0.0, m.gap) + 2.0 * delay
     return (minimum(DAMPED / maximum(gap * damping, DAMPED), 1.0)
             * minimum(maximum(2.0 - gap * stiffness, 0.0), 1.0))
 
@@ -109,4 +109,4 @@ def caught_up(p, reference, q, qd):
 
 
 def _regular(m):
-    return no(above(m.gap, minimum(_IRREGULAR * m.usual, _LATE)))
+    return no(m.gap > minimum(_IRREGULAR * m.usual, _LATE))

@@ -18,8 +18,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from robodyn_ros.dynamics.jit.blocks import block, joints, scalar
-from robodyn_ros.dynamics.jit.flags import (
-    above, all_of, any_above, at_least, both, equal, flag, no, when)
+from robodyn_ros.dynamics.jit.flags import all_of, any_above, equal, flag, no, when
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
 from robodyn_ros.dynamics.jit.vectors import (
@@ -72,18 +71,18 @@ def update(body, m, q, qd, dt):
         expected = 0.5 * elapsed * elapsed * _dot(g, body.response(q, g))
         part = _dot(away, g) / positive(expected)
         energy = _dot(away, body.part('inertial', q, body.gains.armature, away))
-        alike = above(_ALIKE * part * part * 0.5 * elapsed * elapsed * expected, energy)
+        alike = _ALIKE * part * part * 0.5 * elapsed * elapsed * expected > energy
         j = largest(magnitudes(away))
         # the velocity must have risen likewise
         speed = 0.5 * elapsed * _dot(g, qd) / positive(expected)
-        judged = all_of([any_above(magnitudes(away), _MOVED), above(expected, 0.0), alike,
-                         above(_MOST, absolute(part)), above(_MOST, absolute(speed))])
-        found = when(both(judged, above(minimum(part, speed), _ADDED)), TWICE,
-                     when(both(judged, above(-maximum(part, speed), _LACKING)), NOT_AT_ALL, 0.0))
+        judged = all_of([any_above(magnitudes(away), _MOVED), expected > 0.0, alike,
+                         absolute(part) < _MOST, absolute(speed) < _MOST])
+        found = when(judged & (minimum(part, speed) > _ADDED), TWICE,
+                     when(judged & (-maximum(part, speed) > _LACKING), NOT_AT_ALL, 0.0))
         seen = when(flag(found), m.seen + 1.0, 0.0)
-        carried = when(at_least(seen, _SEEN), found, 0.0)
-        return Memory(all_of([above(_LONGEST, elapsed), no(flag(carried))]), elapsed, m.q, seen,
-                      carried, j, element(away, j))
+        carried = when(seen >= _SEEN, found, 0.0)
+        return Memory(all_of([elapsed < _LONGEST, no(flag(carried))]), elapsed, m.q, seen, carried,
+                      j, element(away, j))
 
     return choose(flag(m.checks), [lambda: m, compared])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from robodyn_ros.dynamics.jit.blocks import block, numbers, scalar
-from robodyn_ros.dynamics.jit.flags import above, all_of, both, equal, finite, flag, no, when
+from robodyn_ros.dynamics.jit.flags import all_of, equal, finite, flag, no, when
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum, sqrt
 from robodyn_ros.dynamics.jit.vectors import positive
 
@@ -24,7 +24,7 @@ def integrate(value, dt, error, cut, gains):
     for i, e, c, ki, kd in zip(value, error, cut, gains.ki, gains.kd):
         rate = minimum(sqrt(ki / maximum(kd, 1e-12)), 1.0 / maximum(dt, 1e-9))
         value = i + dt * (ki * e + rate * c)
-        result.append(when(both(flag(ki), finite(value)), value, 0.0))
+        result.append(when(flag(ki) & finite(value), value, 0.0))
     return result
 
 
@@ -80,13 +80,12 @@ def update_stiffness(m, dt, error, dissipated, tank):
     paid = sum(maximum(c, 0.0) for c in cost)
     released = sum(maximum(-c, 0.0) for c in cost)
     budget = energy + released
-    short = above(paid, budget)
+    short = paid > budget
     part_ = when(short, budget / positive(paid), 1.0)
-    step = [when(above(s, 0.0), s * part_, s) for s in step]
+    step = [when(s > 0.0, s * part_, s) for s in step]
     paid = when(short, budget, paid)
     value = [v + s for v, s in zip(m.value, step)]
-    near = all_of([no(above(absolute(v - t), _ROUNDING * absolute(t)))
-                   for v, t in zip(value, m.target)])
+    near = all_of([no(absolute(v - t) > _ROUNDING * absolute(t)) for v, t in zip(value, m.target)])
     settled = all_of([equal(v, t) for v, t in zip(m.value, m.target)])
     return type(m)(when(near, m.target, value), m.target, m.rate,
                    when(settled, energy, minimum(budget - paid, tank)), m.change)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from types import SimpleNamespace
 
-from robodyn_ros.control.law import floating_terms, tracking_terms
+from robodyn_ros.control.laws.common_terms import floating_terms, tracking_terms
 from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.control.pose.task_report import SIZE as REPORT
 from robodyn_ros.control.steps.gains import Program as Gains, Task

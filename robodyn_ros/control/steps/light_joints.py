@@ -22,7 +22,7 @@ from robodyn_ros.control.steps import laws
 from robodyn_ros.control.steps.feedback_share import DAMPED, found_delay
 from robodyn_ros.control.steps.stable_gains import UNDAMPED
 from robodyn_ros.dynamics.jit.blocks import block, joints, scalar
-from robodyn_ros.dynamics.jit.flags import above, any_above, both, either, equal, when
+from robodyn_ros.dynamics.jit.flags import any_above, equal, when
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum, sqrt
 from robodyn_ros.dynamics.jit.vectors import positive, product, zeros
@@ -106,8 +106,8 @@ def reduced(body, m, row, q, gains, task, gap, lag, share):
     computed_torque = equal(row, laws.ROWS['computed_torque'])
     inertia = product(gains.feedback_inertia, gains.kd)
     damping = when(computed_torque, inertia, damping)
-    adds = both(computed_torque, any_above(inertia, 0.0))
-    reducible = either(laws.one_of(row, (*_DAMPING, 'cartesian_impedance')), adds)
+    adds = computed_torque & any_above(inertia, 0.0)
+    reducible = laws.one_of(row, (*_DAMPING, 'cartesian_impedance')) | adds
     # with the gravity torque of the reference, an arm whose springs are soft falls
     unseen = when(equal(row, laws.ROWS['feedforward_pd']), 0.0, found_delay(share))
     late = when(computed_torque, lag + share.delay, DAMPED / _DELAYED * unseen)
@@ -120,8 +120,7 @@ def reduced(body, m, row, q, gains, task, gap, lag, share):
         return result[:n], result[n:]
 
     unknown = when(computed_torque, zero, ones)  # before the interval is known
-    springs, dampers = choose(both(reducible, above(gap, 0.0)), [
-        lambda: (ones, unknown), computed])
+    springs, dampers = choose(reducible & (gap > 0.0), [lambda: (ones, unknown), computed])
     gains = replace(
         gains, stiffness=product(springs, gains.stiffness),
         impedance_ratio=[z * f / sqrt(g) for z, f, g in zip(

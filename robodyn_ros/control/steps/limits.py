@@ -8,7 +8,7 @@ one. The guard has its own, `safety.torque_limiter`.
 from __future__ import annotations
 
 from robodyn_ros.dynamics.jit.blocks import block, joints, scalar
-from robodyn_ros.dynamics.jit.flags import above, all_finite, any_above, finite, no, when
+from robodyn_ros.dynamics.jit.flags import all_finite, any_above, finite, no, when
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
 from robodyn_ros.dynamics.jit.vectors import element, first_where, magnitudes, positive, scaled
@@ -41,7 +41,7 @@ def brake_speed(q, qd, lower, upper, time):
     excess = absolute(beyond) / time
     blend = minimum(excess, _SOFTNESS)
     excess = blend * (excess - 0.5 * blend) / _SOFTNESS
-    return when(above(beyond, 0.0), -excess, excess)
+    return when(beyond > 0.0, -excess, excess)
 
 
 def brake_damping(gap, delay):
@@ -86,13 +86,15 @@ def supervise(desired, fallback, sent, dt, p, at_once=0.0):
     Return the torque to send, and the changes.
 
     desired, fallback: of the law; gravity plus damping. sent: the last torque. dt: seconds since
-    then; a period that is not above 0 keeps the last torque. A torque above a lowered effort
-    limit decreases within the rate limit. at_once: flag of a final torque, without rate limit.
+    then; a period that is not above 0 keeps the last torque. The effort limit has the last word,
+    after the rate limit; a torque above a lowered effort limit decreases within the rate limit.
+    The brakes are part of `desired`, and lose to both. at_once: flag of a final torque, without
+    rate limit.
     """
     good, second = all_finite(desired), all_finite(fallback)
     torque = when(good, desired, when(second, fallback, sent))
     bad = first_where([no(finite(each)) for each in desired])
-    span = when(above(dt, 0.0), minimum(dt, _LONGEST), 0.0)
+    span = when(dt > 0.0, minimum(dt, _LONGEST), 0.0)
     step = when(at_once, [_ANY for _ in sent], scaled(span, p.rate))
     slowed = [minimum(maximum(t, s - d), s + d) for t, s, d in zip(torque, sent, step)]
     bound = [maximum(most, absolute(s) - d) for most, s, d in zip(p.effort, sent, step)]
@@ -105,5 +107,4 @@ def supervise(desired, fallback, sent, dt, p, at_once=0.0):
 
 def _changed(before, after, p):
     """Return flags of the torques changed by more than rounding."""
-    return [above(absolute(b - a), _ROUNDING * most)
-            for a, b, most in zip(before, after, p.effort)]
+    return [absolute(b - a) > _ROUNDING * most for a, b, most in zip(before, after, p.effort)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from robodyn_ros.dynamics.jit.blocks import block, numbers, scalar
-from robodyn_ros.dynamics.jit.flags import above, equal, no, when
+from robodyn_ros.dynamics.jit.flags import equal, no, when
 from robodyn_ros.dynamics.jit.vectors import positive
 
 
@@ -47,7 +47,7 @@ def requested(m, p, forgets):
 
 def update(m, p, dt):
     """Return the memory after `dt` seconds."""
-    return _moved(m, p, dt, no(above(0.0, m.duration)))
+    return _moved(m, p, dt, no(m.duration < 0.0))
 
 
 def completed(m, p, flag_):
@@ -57,7 +57,7 @@ def completed(m, p, flag_):
 
 def settled(m):
     """Return whether the last change is complete."""
-    return no(above(m.duration, m.elapsed))
+    return no(m.duration > m.elapsed)
 
 
 def runtime(m):
@@ -67,7 +67,7 @@ def runtime(m):
 
 def _moved(m, p, dt, moves):
     elapsed = m.elapsed + dt
-    over = no(above(m.duration, elapsed))
+    over = no(m.duration > elapsed)
     x = elapsed / positive(m.duration)
     share = x * x * (3.0 - 2.0 * x)
     between = [(b - a) * share + a for a, b in zip(m.start, p.target)]

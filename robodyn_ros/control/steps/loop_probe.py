@@ -12,8 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from robodyn_ros.dynamics.jit.blocks import block, joints, numbers, scalar
-from robodyn_ros.dynamics.jit.flags import (
-    above, any_above, any_of, at_least, below, both, either, equal, flag, no, when)
+from robodyn_ros.dynamics.jit.flags import any_above, any_of, equal, flag, no, when
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute
 from robodyn_ros.dynamics.jit.vectors import element, magnitudes
@@ -61,13 +60,13 @@ class Memory:
 
 def under_way(m):
     """Return whether a doublet, or its record, is under way."""
-    return both(flag(m.request), equal(m.result, UNDER_WAY))
+    return flag(m.request) & equal(m.result, UNDER_WAY)
 
 
 def probes(m, p):
     """Return flags of joints: which one is probed now."""
     busy = under_way(m)
-    return [both(busy, equal(p.joint, float(j))) for j in range(len(p.measured))]
+    return [busy & equal(p.joint, float(j)) for j in range(len(p.measured))]
 
 
 def update(m, p, may, fresh, q, qd, torque, dt):
@@ -87,10 +86,9 @@ def update(m, p, may, fresh, q, qd, torque, dt):
 
     """
     requested, m = no(equal(p.request, m.request)), replace(m, use=p.use)
-    return choose(either(requested, under_way(m)), [
-        lambda: m, lambda: choose(requested, [
-            lambda: _continued(m, p, may, fresh, q, qd, dt),
-            lambda: _begun(m, p, both(may, no(any_above(magnitudes(qd), _QUIET))), q, torque)])])
+    return choose(requested | under_way(m), [lambda: m, lambda: choose(requested, [
+        lambda: _continued(m, p, may, fresh, q, qd, dt),
+        lambda: _begun(m, p, may & no(any_above(magnitudes(qd), _QUIET)), q, torque)])])
 
 
 def _begun(m, p, may, q, torque):
@@ -103,14 +101,13 @@ def _continued(m, p, may, fresh, q, qd, dt):
     elapsed = m.elapsed + dt
     # the end of each part, as it is sent
     ends = [each * p.length for each in ENDS]
-    passed = [both(equal(m.part, float(k)), at_least(elapsed, end - _ROUNDING))
-              for k, end in enumerate(ends)]
+    passed = [equal(m.part, float(k)) & (elapsed >= end - _ROUNDING) for k, end in enumerate(ends)]
     edges = [when(each, elapsed, edge) for each, edge in zip(passed, m.edges)]
     part = m.part + when(any_of(passed), 1.0, 0.0)
     m = replace(m, elapsed=elapsed, edges=edges, part=part)
     m = choose(fresh, [lambda: m, lambda: _sampled(m, p, qd)])
-    far = above(absolute(element(q, p.joint) - m.q), FURTHEST)
-    over = at_least(elapsed, p.window)
+    far = absolute(element(q, p.joint) - m.q) > FURTHEST
+    over = elapsed >= p.window
     return replace(m, result=when(no(may), INTERRUPTED, when(
         far, EXCEEDED, when(over, RECORDED, UNDER_WAY))))
 
@@ -118,8 +115,8 @@ def _continued(m, p, may, fresh, q, qd, dt):
 def _sampled(m, p, qd):
     states, time, speed = m.states + 1.0, m.time + m.elapsed, m.speed + element(qd, p.joint)
     spacing = p.window / SAMPLES
-    full = both(at_least(m.elapsed, (m.count + 1.0) * spacing), below(m.count, SAMPLES - 0.5))
-    here = [both(full, equal(m.count, float(k))) for k in range(SAMPLES)]
+    full = (m.elapsed >= (m.count + 1.0) * spacing) & (m.count < SAMPLES - 0.5)
+    here = [full & equal(m.count, float(k)) for k in range(SAMPLES)]
     return replace(
         m, states=when(full, 0.0, states), time=when(full, 0.0, time),
         speed=when(full, 0.0, speed), count=m.count + when(full, 1.0, 0.0),
@@ -131,5 +128,5 @@ def applied(m, p, torque):
     """Return the torques of a cycle with the doublet."""
     odd = any_of([equal(m.part, float(k)) for k in range(1, EDGES, 2)])
     sign = when(odd, -1.0, 1.0)
-    pulse = m.rest + when(below(m.part, EDGES - 0.5), sign * p.amplitude, 0.0)
+    pulse = m.rest + when(m.part < EDGES - 0.5, sign * p.amplitude, 0.0)
     return [when(each, pulse, t) for each, t in zip(probes(m, p), torque)]

@@ -14,8 +14,7 @@ import math
 from robodyn_ros.control.steps import path, path_time, pose_motion, shutdown, stop_profile
 from robodyn_ros.control.steps.event import Event, event, NOTHING
 from robodyn_ros.dynamics.jit.blocks import block, joints, part, scalar
-from robodyn_ros.dynamics.jit.flags import (
-    above, all_of, any_of, at_least, both, either, equal, first_of, flag, no, when)
+from robodyn_ros.dynamics.jit.flags import all_of, any_of, equal, first_of, flag, no, when
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute
 from robodyn_ros.dynamics.jit.vectors import added, zeros
@@ -94,12 +93,12 @@ def no_reference(m):
 
 def externally_driven(m):
     """Return whether the arm is moved by hand or by linear feedback, not by the reference."""
-    return either(equal(m.mode, FLOAT), equal(m.mode, LINEAR))
+    return equal(m.mode, FLOAT) | equal(m.mode, LINEAR)
 
 
 def pending(m, p):
     """Return whether a trajectory is about to begin."""
-    return both(above(p.upcoming.number, m.path.number), above(p.upcoming.number, m.dropped))
+    return (p.upcoming.number > m.path.number) & (p.upcoming.number > m.dropped)
 
 
 def moves(m, p):
@@ -117,7 +116,7 @@ def decide(m, p, flags):
     new = no(equal(p.request, m.request))
 
     def requested(kind):
-        return both(new, equal(p.kind, kind))
+        return new & equal(p.kind, kind)
 
     inactive, healthy = equal(m.mode, INACTIVE), no(m.fault.code)
     text, no_process = event(p.code), event(UNATTENDED)
@@ -126,38 +125,36 @@ def decide(m, p, flags):
     passive = equal(m.mode, PASSIVE)
     passive_still = all_of([passive, no(healthy), no(flags.settled)])
     # the feedback may be the cause of the fault, and must not be the reaction
-    unstable = either(flags.too_fast, both(flags.fails, flags.suspect))
-    stoppable = both(moving, no(floating))
+    unstable = flags.too_fast | (flags.fails & flags.suspect)
+    stoppable = moving & no(floating)
     # one that continues the present trajectory begins at a time along it, see `update`
-    continues = both(equal(m.mode, TRACK), equal(p.upcoming.after, m.path.number))
-    begins = all_of([pending(m, p), healthy, at_least(flags.now, p.upcoming.moment),
-                     no(continues)])
-    interrupted = when(either(equal(m.mode, TRACK), equal(m.mode, REACH)), event(INTERRUPTED),
-                       m.message)
+    continues = equal(m.mode, TRACK) & equal(p.upcoming.after, m.path.number)
+    begins = all_of([pending(m, p), healthy, flags.now >= p.upcoming.moment, no(continues)])
+    interrupted = when(equal(m.mode, TRACK) | equal(m.mode, REACH), event(INTERRUPTED), m.message)
     return first_of(
-        # condition                               mode      action               message
-        (both(requested(TO_TAKE_OVER), p.floats), FLOAT,    RELEASE_AT_STATE,    NOTHING),
-        (requested(TO_TAKE_OVER),                 STOP,     STOP_FROM_STATE,     NOTHING),
-        (requested(TO_DEACTIVATE),                INACTIVE, RELEASE,             m.message),
-        (inactive,                                INACTIVE, KEEP,                m.message),
-        (passive_still,                           PASSIVE,  KEEP,                m.message),
-        (both(passive, healthy),                  STOP,     STOP_FROM_STATE,     NOTHING),
-        (unstable,                                PASSIVE,  RELEASE_AT_STATE,    flags.failure),
-        (both(flags.fails, moving),               STOP,     STOP_FROM_REFERENCE, flags.failure),
-        (both(flags.resumes, floating),           FLOAT,    KEEP,                m.message),
-        (both(flags.resumes, carrying),           CARRY,    KEEP,                m.message),
-        (flags.resumes,                           STOP,     STOP_FROM_STATE,     interrupted),
-        (requested(TO_REST),                      STOP,     STOP_FROM_REFERENCE, text),
-        (requested(TO_FLOAT),                     FLOAT,    RELEASE,             text),
-        (both(flags.silent, moving),              STOP,     STOP_FROM_REFERENCE, flags.silence),
-        (both(flags.unattended, stoppable),       STOP,     STOP_FROM_REFERENCE, no_process),
-        (both(flags.hit, flags.suspect),          PASSIVE,  RELEASE_AT_STATE,    flags.collision),
-        (both(flags.hit, flags.hit_floats),       FLOAT,    RELEASE_AT_STATE,    flags.collision),
-        (flags.hit,                               STOP,     STOP_FROM_STATE,     flags.collision),
-        (flags.swings,                            STOP,     STOP_FROM_STATE,     m.message),
-        (flags.settled,                           CARRY,    RELEASE,             m.message),
-        (both(requested(TO_REACH), healthy),      REACH,    AIM,                 NOTHING),
-        (begins,                                  TRACK,    FOLLOW,              NOTHING),
+        # condition                          mode      action               message
+        (requested(TO_TAKE_OVER) & p.floats, FLOAT,    RELEASE_AT_STATE,    NOTHING),
+        (requested(TO_TAKE_OVER),            STOP,     STOP_FROM_STATE,     NOTHING),
+        (requested(TO_DEACTIVATE),           INACTIVE, RELEASE,             m.message),
+        (inactive,                           INACTIVE, KEEP,                m.message),
+        (passive_still,                      PASSIVE,  KEEP,                m.message),
+        (passive & healthy,                  STOP,     STOP_FROM_STATE,     NOTHING),
+        (unstable,                           PASSIVE,  RELEASE_AT_STATE,    flags.failure),
+        (flags.fails & moving,               STOP,     STOP_FROM_REFERENCE, flags.failure),
+        (flags.resumes & floating,           FLOAT,    KEEP,                m.message),
+        (flags.resumes & carrying,           CARRY,    KEEP,                m.message),
+        (flags.resumes,                      STOP,     STOP_FROM_STATE,     interrupted),
+        (requested(TO_REST),                 STOP,     STOP_FROM_REFERENCE, text),
+        (requested(TO_FLOAT),                FLOAT,    RELEASE,             text),
+        (flags.silent & moving,              STOP,     STOP_FROM_REFERENCE, flags.silence),
+        (flags.unattended & stoppable,       STOP,     STOP_FROM_REFERENCE, no_process),
+        (flags.hit & flags.suspect,          PASSIVE,  RELEASE_AT_STATE,    flags.collision),
+        (flags.hit & flags.hit_floats,       FLOAT,    RELEASE_AT_STATE,    flags.collision),
+        (flags.hit,                          STOP,     STOP_FROM_STATE,     flags.collision),
+        (flags.swings,                       STOP,     STOP_FROM_STATE,     m.message),
+        (flags.settled,                      CARRY,    RELEASE,             m.message),
+        (requested(TO_REACH) & healthy,      REACH,    AIM,                 NOTHING),
+        (begins,                             TRACK,    FOLLOW,              NOTHING),
         otherwise=(m.mode, KEEP, when(requested(TO_FOLLOW), NOTHING, m.message)))
 
 
@@ -175,31 +172,31 @@ def off_goal(outcome):
 def conclude(m, p, outcome):
     """Return the next mode after the reference was updated: mode, action, message, result."""
     track, reach = equal(m.mode, TRACK), equal(m.mode, REACH)
-    rests = at_least(m.stop.elapsed, m.stop.duration)
+    rests = m.stop.elapsed >= m.stop.duration
     return first_of(
-        # condition                                              mode  action
-        (both(track, equal(outcome.kind, path.REACHED)),         HOLD, KEEP,
+        # condition                                         mode  action
+        (track & equal(outcome.kind, path.REACHED),         HOLD, KEEP,
          event(AT_GOAL), when(pending(m, p), m.result, SUCCESSFUL)),
         # a torque that is not executed yet, or is resisted, must not wait for its moment
-        (both(track, equal(outcome.kind, path.PATH_VIOLATED)),   STOP, STOP_FROM_STATE,
+        (track & equal(outcome.kind, path.PATH_VIOLATED),   STOP, STOP_FROM_STATE,
          off(outcome, OFF_PATH, OFF_PATH_SPEED), PATH_TOLERANCE_VIOLATED),
-        (both(track, equal(outcome.kind, path.GOAL_VIOLATED)),   STOP, STOP_FROM_REFERENCE,
+        (track & equal(outcome.kind, path.GOAL_VIOLATED),   STOP, STOP_FROM_REFERENCE,
          off_goal(outcome), GOAL_TOLERANCE_VIOLATED),
-        (both(reach, equal(m.pose.outcome, pose_motion.REACHED)), STOP, STOP_FROM_REFERENCE,
+        (reach & equal(m.pose.outcome, pose_motion.REACHED), STOP, STOP_FROM_REFERENCE,
          event(AT_POSE), m.result),
-        (both(reach, equal(m.pose.outcome, pose_motion.OUT_OF_REACH)), STOP,
+        (reach & equal(m.pose.outcome, pose_motion.OUT_OF_REACH), STOP,
          STOP_FROM_REFERENCE, Event(OUT_OF_REACH, 0.0, m.pose.linear, m.pose.angular, 0.0),
          m.result),
-        (both(equal(m.mode, STOP), rests),                       HOLD, KEEP,
+        (equal(m.mode, STOP) & rests,                       HOLD, KEEP,
          m.message, m.result),
         otherwise=(m.mode, KEEP, m.message, m.result))
 
 
 def act(robot, m, p, mode, action, message, q, qd):
     """Return the memory after the action of a row on the reference."""
-    reaching, measured = equal(m.mode, REACH), either(no_reference(m), externally_driven(m))
+    reaching, measured = equal(m.mode, REACH), no_reference(m) | externally_driven(m)
     tracking = equal(m.mode, TRACK)
-    moving = either(equal(m.mode, STOP), reaching)
+    moving = equal(m.mode, STOP) | reaching
     m = replace(m, mode=mode, message=message)
     measured_state = Reference(q, qd, zeros(q), zeros(q))
 
@@ -219,7 +216,7 @@ def act(robot, m, p, mode, action, message, q, qd):
 
     def aimed():
         after = replace(interrupted_at(m.reference), result=RUNNING)
-        continues = both(reaching, no(pending(m, p)))
+        continues = reaching & no(pending(m, p))
         after = when(continues, replace(m, result=RUNNING), after)
         return replace(after, pose=pose_motion.aimed(math.inf))
 
@@ -235,8 +232,7 @@ def act(robot, m, p, mode, action, message, q, qd):
 
 def without_outliers(robot, qd):
     """Return velocities, 0 for outliers: a stop from one would move the arm far away."""
-    return [when(above(absolute(v), _FASTEST * most), 0.0, v)
-            for v, most in zip(qd, robot.speeds)]
+    return [when(absolute(v) > _FASTEST * most, 0.0, v) for v, most in zip(qd, robot.speeds)]
 
 
 def stop_from(robot, m, p, dt, q, qd):
@@ -264,7 +260,7 @@ def update(body, reach, limit, table, m, p, now, dt, q, qd):
         h = path.passed(m.path, now, body.robot.longest_pause)
         time, step = path_time.update(m.time, p.time, h, *choose(
             path_time.steady(m.time, p.time), [changes, lambda: (0.0, 0.0)]))
-        joins = both(pending(m, p), path.continued(m.path, p.upcoming, step))
+        joins = pending(m, p) & path.continued(m.path, p.upcoming, step)
         before = when(joins, path.joined(m.path, p.upcoming), m.path)
         chosen = when(joins, p.upcoming, followed_path(m, p))
         state = path.update(before, now, step)
@@ -302,17 +298,17 @@ def update(body, reach, limit, table, m, p, now, dt, q, qd):
 def acknowledged(m, p):
     """Return the memory with all requests of the program marked as handled."""
     new = no(equal(p.request, m.request))
-    follows = both(new, equal(p.kind, TO_FOLLOW))
+    follows = new & equal(p.kind, TO_FOLLOW)
     return replace(m, request=p.request, fault_request=p.fault, reset=p.reset,
                    result=when(follows, RUNNING, m.result))
 
 
 def torque_failure(verdict):
     """Return the event of a torque that is not finite, see `limits.Verdict`."""
-    code = when(above(verdict.not_finite, 1.5), TORQUE_NOT_FINITE, LAW_NOT_FINITE)
+    code = when(verdict.not_finite > 1.5, TORQUE_NOT_FINITE, LAW_NOT_FINITE)
     return Event(code, verdict.joint, verdict.value, 0.0, 0.0)
 
 
 def latched(m, fails, failure):
     """Return the memory with a fault latched, where a flag holds; an earlier fault is kept."""
-    return replace(m, fault=when(both(fails, no(flag(m.fault.code))), failure, m.fault))
+    return replace(m, fault=when(fails & no(flag(m.fault.code)), failure, m.fault))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from robodyn_ros.control import friction
 from robodyn_ros.control.terms import Term
 from robodyn_ros.dynamics.jit.blocks import block, joints, scalar
-from robodyn_ros.dynamics.jit.flags import (
-    all_finite, both, either, equal, finite, flag, no, when)
+from robodyn_ros.dynamics.jit.flags import all_finite, equal, finite, flag, no, when
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import maximum, minimum, sqrt
 from robodyn_ros.dynamics.jit.vectors import zeros
@@ -42,7 +41,7 @@ def _rows(m):
 def restarted(m, flag_):
     """Return the memory of a restarted observer, where a flag holds."""
     rows = [when(flag_, zeros(row), row) for row in _rows(m)]
-    return Memory(either(flag(m.begins), flag_), m.blending, m.change, m.q, m.qd, *rows)
+    return Memory(flag(m.begins) | flag_, m.blending, m.change, m.q, m.qd, *rows)
 
 
 def update(body, m, p, dt, state, torque, known, terms, change_of_loads):
@@ -54,8 +53,8 @@ def update(body, m, p, dt, state, torque, known, terms, change_of_loads):
     that the loads are changing, number of their change).
     """
     blending, change = change_of_loads
-    switches = either(either(flag(m.blending), blending), no(equal(change, m.change)))
-    motors = [when(both(p.measured, finite(e)), e, t) for e, t in zip(state.effort, torque)]
+    switches = flag(m.blending) | blending | no(equal(change, m.change))
+    motors = [when(p.measured & finite(e), e, t) for e, t in zip(state.effort, torque)]
     g, nothing = body.gains, zeros(torque)
     gains = [getattr(g, name) for name in _GAINS]
     motion = [terms[term] for term in (Term.INERTIA, Term.CORIOLIS, Term.PAYLOAD)]
@@ -72,8 +71,7 @@ def update(body, m, p, dt, state, torque, known, terms, change_of_loads):
                         [dt, p.model_error], rows)
 
     # a change of the model is no change of momentum: recompute the last state with the new model
-    before = choose(both(switches, no(m.begins)), [
-        lambda: _rows(m), lambda: initialised(m.q, m.qd)])
+    before = choose(switches & no(m.begins), [lambda: _rows(m), lambda: initialised(m.q, m.qd)])
     rows = choose(m.begins, [lambda: step_from(before), lambda: initialised(state.q, state.qd)])
     good = all_finite(rows)
     return Memory(no(good), blending, change, state.q, state.qd,

@@ -10,8 +10,7 @@ from __future__ import annotations
 import math
 
 from robodyn_ros.dynamics.jit.blocks import block, joints, scalar
-from robodyn_ros.dynamics.jit.flags import (
-    above, any_of, at_least, below, both, equal, finite, no, when)
+from robodyn_ros.dynamics.jit.flags import any_of, equal, finite, no, when
 from robodyn_ros.dynamics.jit.flow import lookup, search_sorted
 from robodyn_ros.dynamics.jit.trace import maximum, minimum
 from robodyn_ros.dynamics.jit.vectors import difference, element, first_where, magnitudes, zeros
@@ -92,7 +91,7 @@ def update(m, now, step):
 
 def continued(m, upcoming, step):
     """Return whether a trajectory continues the present one within a step of path time."""
-    return both(equal(upcoming.after, m.number), at_least(m.elapsed + step, upcoming.joint_time))
+    return equal(upcoming.after, m.number) & (m.elapsed + step >= upcoming.joint_time)
 
 
 def joined(m, upcoming):
@@ -114,7 +113,7 @@ def sample(table, path, t):
             for power in reversed(range(POWERS)):
                 value = value * s + values[(power * KINDS + k) * nv + j]
             result[k].append(value)
-    after, before = at_least(t, path.last), no(at_least(t, path.first))
+    after, before = t >= path.last, no(t >= path.first)
     zero = zeros(path.first_q)
     ends = [path.last_q, zero, zero, path.last_effort]
     begins = [path.first_q, zero, zero, path.first_effort]
@@ -124,16 +123,15 @@ def sample(table, path, t):
 def check_tolerances(m, path, reference, q, qd):
     """Return the outcome of the trajectory for a measured state."""
     late = m.elapsed - path.last
-    moving = below(late, 0.0)
+    moving = late < 0.0
     errors = [*magnitudes(difference(reference.q, q)), *magnitudes(difference(reference.qd, qd))]
     tolerances = when(moving, [*path.path_q, *path.path_qd], [*path.goal_q, *path.goal_qd])
-    beyond = [no(at_least(bound, error)) for error, bound in zip(errors, tolerances)]
+    beyond = [no(bound >= error) for error, bound in zip(errors, tolerances)]
     violated, which = any_of(beyond), first_where(beyond)
     kind = when(moving, when(violated, PATH_VIOLATED, NOT_ENDED),
-                when(no(violated), REACHED,
-                     when(above(late, path.goal_time), GOAL_VIOLATED, NOT_ENDED)))
+                when(no(violated), REACHED, when(late > path.goal_time, GOAL_VIOLATED, NOT_ENDED)))
     nv = float(len(q))
-    of_velocity = at_least(which, nv)
+    of_velocity = which >= nv
     return Outcome(kind, of_velocity, when(of_velocity, which - nv, which),
                    element(errors, which), element(tolerances, which),
                    when(moving, m.elapsed, late))

@@ -11,7 +11,7 @@ itself is not slowed down.
 from __future__ import annotations
 
 from robodyn_ros.dynamics.jit.blocks import block, scalar
-from robodyn_ros.dynamics.jit.flags import above, both, equal, no, when
+from robodyn_ros.dynamics.jit.flags import equal, no, when
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum, sqrt
 
 FULL = 1.0
@@ -40,7 +40,7 @@ def started(p, moving):
 
 def steady(m, p):
     """Return whether the rate is the requested one."""
-    return both(equal(m.rate, p.scaling), equal(m.change, 0.0))
+    return equal(m.rate, p.scaling) & equal(m.change, 0.0)
 
 
 def bounds(torque, inertial, limit):
@@ -52,7 +52,7 @@ def bounds(torque, inertial, limit):
     low, high = -_ANY, _ANY
     for now, slope, most in zip(torque, inertial, limit):
         size = maximum(absolute(slope), _TINY)
-        signed = when(above(slope, 0.0), now, -now)
+        signed = when(slope > 0.0, now, -now)
         high = minimum(high, (_SPARE * most - signed) / size)
         low = maximum(low, (-_SPARE * most - signed) / size)
     return minimum(low, 0.0), maximum(high, 0.0)
@@ -65,16 +65,15 @@ def update(m, p, h, low, high):
     # from this change on it decreases by `step` in every cycle, and ends at 0 with the error
     braking = sqrt(0.25 * step * step + 2.0 * p.jerk * size) - 0.5 * step
     wanted = minimum(braking, size / maximum(h, _TINY))
-    wanted = when(above(error, 0.0), wanted, -wanted)
+    wanted = when(error > 0.0, wanted, -wanted)
     change = minimum(maximum(wanted, m.change - step), m.change + step)
     change = minimum(maximum(change, low), high)
     rate = m.rate + h * change
     within = minimum(maximum(rate, 0.0), FULL)
-    arrives = both(no(above(absolute(p.scaling - rate), _ARRIVED)),
-                   no(above(absolute(change), step + _ARRIVED)))
-    clipped = above(absolute(rate - within), _ARRIVED)
+    arrives = no(absolute(p.scaling - rate) > _ARRIVED) & no(absolute(change) > step + _ARRIVED)
+    clipped = absolute(rate - within) > _ARRIVED
     after = Memory(when(arrives, p.scaling, within), when(clipped, 0.0, change))
-    moves = above(h, 0.0)
+    moves = h > 0.0
     return when(moves, after, m), when(moves, 0.5 * h * (m.rate + after.rate), 0.0)
 
 

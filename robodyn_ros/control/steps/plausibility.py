@@ -21,8 +21,7 @@ from types import SimpleNamespace
 from robodyn_ros.control.steps import velocity_check
 from robodyn_ros.control.steps.event import Event, event, NOTHING
 from robodyn_ros.dynamics.jit.blocks import block, joints, part, scalar
-from robodyn_ros.dynamics.jit.flags import (
-    above, all_of, any_above, any_of, at_least, below, both, either, equal, finite, flag, no, when)
+from robodyn_ros.dynamics.jit.flags import all_of, any_above, any_of, equal, finite, flag, no, when
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
 from robodyn_ros.dynamics.jit.vectors import difference, element, largest
@@ -103,13 +102,13 @@ class Memory:
 def prepared(m, inactive):
     """Return the memory for the next call; inactive: flag that the arm is not under control."""
     return replace(m, fault=NOTHING, over=when(inactive, 0.0, m.over),
-                   verified=[both(each, no(inactive)) for each in m.verified])
+                   verified=[each & no(inactive) for each in m.verified])
 
 
 def completed(state, m, p):
     """Return the state, with estimates where no velocity is reported, and the memory."""
     estimates = no(equal(p.source, MEASURED))
-    absent = [both(estimates, no(at_least(float('inf'), absolute(v)))) for v in state.qd]
+    absent = [estimates & no(float('inf') >= absolute(v)) for v in state.qd]
     qd = [when(each, e, v) for each, e, v in zip(absent, m.estimate, state.qd)]
     return replace(state, qd=qd), replace(m, absent=absent)
 
@@ -127,7 +126,7 @@ def check_state(state, q, time, before, jumped, m, p, limit, sent):
     """
     repetition, m = repeated(state, q, time, before, m, p, sent)
     dt = time - m.time
-    restarts = any_of([no(m.known), above(dt, _GAP), jumped, no(above(dt, 0.0))])
+    restarts = any_of([no(m.known), dt > _GAP, jumped, no(dt > 0.0)])
     dt = when(restarts, _GAP, dt)
     # an arm that is not under control may be moved, and its driver repaired
     controlled = finite(sent[0])
@@ -135,47 +134,45 @@ def check_state(state, q, time, before, jumped, m, p, limit, sent):
         q, state.qd, before, restarts, controlled, dt, m, p, limit)
     refusal = when(flag(repetition.code), repetition, when(other_arm, event(ALTERNATING), NOTHING))
     x = estimated(q, state.qd, dt, restarts, deviates, before.q, m, p, limit)
-    m = replace(m, doubted=[both(each, no(both(restarts, no(controlled)))) for each in m.doubted])
-    after = velocity_check.compared(x, dt, either(restarts, deviates), m, p,
-                                    equal(p.source, ESTIMATED))
+    m = replace(m, doubted=[each & no(restarts & no(controlled)) for each in m.doubted])
+    after = velocity_check.compared(x, dt, restarts | deviates, m, p, equal(p.source, ESTIMATED))
     after = replace(
         after, position=x.position, estimate=x.estimate, outlier=x.outlier, replaced=x.replaced,
         outliers=m.outliers + sum(when(each, 1.0, 0.0) for each in x.outlier), delay=x.delay,
         switched=any_of([no(equal(*each)) for each in zip(x.replaced, m.replaced)]))
     after = too_fast(x.qd, dt, after, p, limit)
     # a state refused for its stamp leaves a gap, unless it was sent twice
-    rejected = replace(m, known=both(m.known, either(flag(refusal.code), equal(time, m.time))))
+    rejected = replace(m, known=m.known & (flag(refusal.code) | equal(time, m.time)))
     return SimpleNamespace(accepted=replace(after, known=1.0, time=time), rejected=rejected,
-                           qd=x.qd, refusal=refusal,
-                           slipped=both(controlled, both(deviates, no(other_arm))))
+                           qd=x.qd, refusal=refusal, slipped=controlled
+                           & (deviates & no(other_arm)))
 
 
 def repeated(state, q, time, before, m, p, sent):
     """Return the event of a state that is a repetition although the arm moves, and the memory."""
     track = before.track
-    same = all_of([
-        m.known, finite(sent[0]), *[equal(x, old) for x, old in zip(q, track.q)],
-        *[either(a, equal(v, old)) for a, v, old in zip(m.absent, state.qd, track.qd)]])
+    same = all_of([m.known, finite(sent[0]), *[equal(x, old) for x, old in zip(q, track.q)],
+                   *[a | equal(v, old) for a, v, old in zip(m.absent, state.qd, track.qd)]])
     passed = maximum(time - track.time, 0.0)
-    still = both(same, all_of([equal(e, old) for e, old in zip(state.effort, before.effort)]))
+    still = same & all_of([equal(e, old) for e, old in zip(state.effort, before.effort)])
     torque = when(still, m.torque, sent)
 
     def alike():
         # a blocked arm repeats its state, too, but not its effort
-        changed = any_of([above(absolute(t - s), d) for t, s, d in zip(torque, sent, p.torque)])
-        waits = all_of([still, m.effort_changes, either(above(m.no_response, _RESPONSE), changed)])
+        changed = any_of([absolute(t - s) > d for t, s, d in zip(torque, sent, p.torque)])
+        waits = all_of([still, m.effort_changes, (m.no_response > _RESPONSE) | changed])
         time = when(waits, m.no_response + passed, 0.0)
         span = m.same + passed
         hidden_motion = [when(a, 0.0, absolute(v)) * span for a, v in zip(m.absent, state.qd)]
-        dead = both(finite(p.repeated), above(time, _RESPONSE))
+        dead = finite(p.repeated) & (time > _RESPONSE)
         j = largest(hidden_motion)
-        return when(either(any_above(hidden_motion, p.repeated), dead), Event(
-            REPEATED, j, element(state.qd, j), 0.0, 0.0), NOTHING), span, time, both(
-                finite(p.repeated), any_above(hidden_motion, _COPIED))
+        return when(any_above(hidden_motion, p.repeated) | dead,
+                    Event(REPEATED, j, element(state.qd, j), 0.0, 0.0),
+                    NOTHING), span, time, finite(p.repeated) & any_above(
+            hidden_motion, _COPIED)
 
-    changes = any_of([above(absolute(e - old), 0.0)
-                      for e, old in zip(state.effort, before.effort)])
-    effort_changes = both(finite(sent[0]), either(m.effort_changes, both(m.known, changes)))
+    changes = any_of([absolute(e - old) > 0.0 for e, old in zip(state.effort, before.effort)])
+    effort_changes = finite(sent[0]) & (m.effort_changes | (m.known & changes))
     found, span, time, copied = choose(same, [lambda: (NOTHING, 0.0, 0.0, 0.0), alike])
     # the next state is compared with the same one if this one is not used
     span = when(flag(found.code), m.same, span)
@@ -193,29 +190,28 @@ def check_position(q, qd, before, restarts, judged, dt, m, p, limit):
     """
     room = [p.motion + _FAST * most * maximum(dt, _JITTER) for most in limit]
     step = difference(q, before.q)
-    deviates = both(no(restarts), any_of([
-        both(above(absolute(s), d), above(absolute(s - 0.5 * dt * (v + old)), d))
-        for s, d, v, old in zip(step, room, qd, before.qd)]))
+    deviates = (no(restarts)
+                & any_of([(absolute(s) > d) & (absolute(s - 0.5 * dt * (v + old)) > d) for s, d, v,
+                          old in zip(step, room, qd, before.qd)]))
 
     def deviates_again():
-        goes_on = all_of([at_least(d, absolute(x - other))
-                          for x, other, d in zip(q, m.deviating, room)])
+        goes_on = all_of([d >= absolute(x - other) for x, other, d in zip(q, m.deviating, room)])
         return when(goes_on, m.consecutive, 0.0) + 1.0, q
 
     consecutive, deviating = choose(deviates, [lambda: (0.0, m.deviating), deviates_again])
-    other_arm = all_of([judged, deviates, below(consecutive, _CONFIRMED)])
-    count = m.deviations * (velocity_check.kept(dt)) + when(
-        both(other_arm, below(consecutive, 1.5)), 1.0, 0.0)
+    other_arm = all_of([judged, deviates, consecutive < _CONFIRMED])
+    remains = m.deviations * velocity_check.kept(dt)
+    count = remains + when(other_arm & (consecutive < 1.5), 1.0, 0.0)
 
     def fault():
         part_ = [absolute(s) - d for s, d in zip(step, room)]
         j = largest(part_)
         return Event(ALTERNATING, j, absolute(element(step, j)), 0.0, 0.0)
 
-    begins = both(above(count, _DEVIATIONS), no(m.two_arms))
+    begins = (count > _DEVIATIONS) & no(m.two_arms)
     return deviates, other_arm, replace(
         m, deviating=deviating, consecutive=consecutive, deviations=count,
-        two_arms=above(count, when(m.two_arms, 1.0, _DEVIATIONS)),
+        two_arms=count > when(m.two_arms, 1.0, _DEVIATIONS),
         fault=choose(begins, [lambda: NOTHING, fault]))
 
 
@@ -235,29 +231,28 @@ def estimated(q, reported, dt, restarts, deviates, before, m, p, limit):
         rate = minimum(maximum(rate + slope * error, -2.0 * most), 2.0 * most)
         unknown = any_of([absent, doubted, from_positions])
         rate = when(restarts, when(unknown, 0.0, v), rate)
-        outlier = all_of([
-            no(restarts), no(absent), no(doubted), equal(p.source, AUTO),
-            above(absolute(v - rate), when(was_outlier, _STAYS, 1.0) * (
-                FAR * speed + _NOISE * p.motion / time)),
-            either(deviates, below(absolute(step - rate * dt), absolute(step - v * dt)))])
-        replaced = both(no(equal(p.source, MEASURED)), unknown)
-        result.position.append(when(either(restarts, deviates), x, ahead + gain * error))
+        outlier = all_of(
+            [no(restarts), no(absent), no(doubted), equal(p.source, AUTO),
+             absolute(v - rate) > when(was_outlier, _STAYS,
+                                       1.0) * (FAR * speed + _NOISE * p.motion / time), deviates
+             | (absolute(step - rate * dt) < absolute(step - v * dt))])
+        replaced = no(equal(p.source, MEASURED)) & unknown
+        result.position.append(when(restarts | deviates, x, ahead + gain * error))
         result.estimate.append(rate)
         result.outlier.append(outlier)
         result.step.append(step)
         result.replaced.append(replaced)
-        result.qd.append(when(either(replaced, outlier), rate, v))
+        result.qd.append(when(replaced | outlier, rate, v))
         result.delay = when(replaced, 2.0 * when(restarts, p.smoothing, time), result.delay)
     return result
 
 
 def too_fast(qd, dt, m, p, limit):
     """Return the memory with the event of a joint that exceeded the threshold for too long."""
-    over, far_over = (any_of([above(absolute(v), factor * most) for v, most in zip(qd, limit)])
+    over, far_over = (any_of([absolute(v) > factor * most for v, most in zip(qd, limit)])
                       for factor in (p.overspeed, 2.0 * p.overspeed - 1.0))
     # twice the excess trips at once; the fault is reported once only
-    trips = all_of([over, m.over, below(m.over, _TRIPPED), either(
-        at_least(m.over + dt, p.overspeed_time), far_over)])
+    trips = all_of([over, m.over, m.over < _TRIPPED, (m.over + dt >= p.overspeed_time) | far_over])
 
     def fault():
         j = largest([absolute(v) / most for v, most in zip(qd, limit)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from robodyn_ros.dynamics.jit.blocks import block, joints, numbers, scalar
-from robodyn_ros.dynamics.jit.flags import above, all_of, any_above, below, both, flag, no, when
+from robodyn_ros.dynamics.jit.flags import all_of, any_above, flag, no, when
 from robodyn_ros.dynamics.jit.flow import iterate
 from robodyn_ros.dynamics.jit.trace import floor, maximum
 from robodyn_ros.dynamics.jit.vectors import exponential, magnitudes
@@ -68,7 +68,7 @@ def update(body, reference, measured, p, m, reach, scaling, dt):
         ended = flag(m.outcome)
         return when(ended, ((q, qd, qdd), m), ((q2, qd2, qdd2), judged(m, h, qd2, *numbers_)))
 
-    moves = above(dt, 0.0)
+    moves = dt > 0.0
     begin = ((reference.q, reference.qd, reference.qdd), m)
     (q, qd, qdd), after = iterate(when(moves, steps, 0.0), step, begin,
                                   limit=int(robot.longest_pause / _STEP) + 1)
@@ -78,17 +78,17 @@ def update(body, reference, measured, p, m, reach, scaling, dt):
 
 def judged(m, h, qd, linear, angular, distance, speed):
     """Return the memory after a step, with its outcome."""
-    arrived = all_of([below(linear, _ARRIVED), below(angular, _ARRIVED),
+    arrived = all_of([linear < _ARRIVED, angular < _ARRIVED,
                       no(any_above(magnitudes(qd), _STILL))])
     planned, since = m.planned + h * speed, m.since + h
     is_bending = flag(m.bending)
     bending = when(is_bending, m.bending - h, m.bending)
     begin = when(is_bending, distance, m.begin)
     planned, since = when(is_bending, 0.0, planned), when(is_bending, 0.0, since)
-    checks = no(below(since, _WINDOW))
-    stuck = all_of([checks, above(planned, 0.0), below(begin - distance, _PROGRESS * planned)])
-    out_of_reach = both(stuck, flag(m.bent))
-    bends = both(stuck, no(flag(m.bent)))
+    checks = no(since < _WINDOW)
+    stuck = all_of([checks, planned > 0.0, begin - distance < _PROGRESS * planned])
+    out_of_reach = stuck & flag(m.bent)
+    bends = stuck & no(flag(m.bent))
     outcome = when(arrived, REACHED, when(out_of_reach, OUT_OF_REACH, ON_THE_WAY))
     after = Memory(when(bends, _WINDOW, bending), when(bends, 1.0, m.bent),
                    when(checks, distance, begin), when(checks, 0.0, planned),

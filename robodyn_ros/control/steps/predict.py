@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from robodyn_ros.control.steps import wrenches
 from robodyn_ros.dynamics.algorithms import forward_dynamics, gravity
 from robodyn_ros.dynamics.jit.blocks import block, joints
-from robodyn_ros.dynamics.jit.flags import above, all_finite, all_of, below, both, no
-from robodyn_ros.dynamics.jit.flow import iterate
+from robodyn_ros.dynamics.jit.flags import all_finite, all_of, no, when
+from robodyn_ros.dynamics.jit.flow import choose, iterate
 from robodyn_ros.dynamics.jit.trace import floor, maximum, sqrt
-from robodyn_ros.dynamics.jit.vectors import difference, magnitudes
+from robodyn_ros.dynamics.jit.vectors import added, difference, magnitudes
 
 _STEP = 2e-3    # s, at most
-_LONGEST = 0.2  # s for which one torque determines the state
+_LONGEST_STEP = 0.2  # s for which one torque determines the state
 _FAR = 0.3      # rad or m from the reference; a tracking arm is closer
 _CREEP = 1e-3   # rad/s or m/s below which dry friction counts as viscous
 
@@ -19,6 +20,24 @@ _CREEP = 1e-3   # rad/s or m/s below which dry friction counts as viscous
 class Memory:
     q: list = joints('rad', 'Position: predicted, or measured where a state was received.')
     qd: list = joints('rad/s', 'Velocity, likewise.')
+
+
+def predict_state(robot, body, external, flags, state, m):
+    """
+    Return the measured or predicted state, and -J^T w of the known wrenches there.
+
+    Between two states the prediction is used until they are silent, `stale.hold` after the newest;
+    from then on until they return, however long that takes: of an arm that is brought to rest.
+    """
+    wrench_torque = wrenches.torque(body, when(flags.fresh, state.q, m.predicted.q),
+                                    external.wrench)
+    predicted = choose(flags.fresh, [
+        lambda: update(body, m.predicted, when(
+            flags.silent, difference(m.sent, wrench_torque), added(m.sent, m.observer.external)),
+            flags.dt, robot.longest_pause),
+        lambda: Memory(state.q, state.qd)])
+    near = plausible(predicted, flags.dt, m.q)
+    return (when(near | no(flags.between), predicted, Memory(m.q, m.qd)), wrench_torque)
 
 
 def update(body, m, torque, dt, longest_pause):
@@ -43,13 +62,13 @@ def plausible(m, dt, reference):
     where brakes may hold the arm. A joint that moves no mass in the model yields no finite
     numbers.
     """
-    near = [below(each, _FAR) for each in magnitudes(difference(m.q, reference))]
-    return both(usable(m, dt), all_of(near))
+    near = [each < _FAR for each in magnitudes(difference(m.q, reference))]
+    return usable(m, dt) & all_of(near)
 
 
 def usable(m, dt):
     """Return whether a prediction is finite, and the step not too long."""
-    return both(no(above(dt, _LONGEST)), all_finite(m.qd))
+    return no(dt > _LONGEST_STEP) & all_finite(m.qd)
 
 
 def move(tree, runtime, q, qd, torque, viscous, coulomb, armature, safe_gravity_scale, dt):

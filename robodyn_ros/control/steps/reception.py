@@ -8,7 +8,7 @@ from robodyn_ros.control.state import REQUESTS, State
 from robodyn_ros.control.steps import acceptance, modes
 from robodyn_ros.control.steps.event import Event
 from robodyn_ros.dynamics.jit import blocks
-from robodyn_ros.dynamics.jit.flags import above, all_of, both, either, equal, flag, no, when
+from robodyn_ros.dynamics.jit.flags import all_of, equal, flag, no, when
 from robodyn_ros.dynamics.jit.flow import call, choose
 from robodyn_ros.dynamics.jit.nested import flatten, unflatten
 
@@ -34,7 +34,7 @@ def receive(functions, state, m, p):
     implausible state.
     """
     inactive = equal(m.motion.mode, modes.INACTIVE)
-    raw = above(state.kind, REQUESTS)
+    raw = state.kind > REQUESTS
     kept = flatten(m.acceptance)
     accepted = unflatten(m.acceptance, choose(raw, [lambda: kept, lambda: call(
         functions.accept, 0.0, flatten(state), kept, flatten(p.acceptance),
@@ -43,13 +43,13 @@ def receive(functions, state, m, p):
         raw, [accepted.kind, accepted.now, accepted.q, accepted.qd, accepted.effort],
         [state.kind, state.now, state.q, state.qd, state.effort])
     state = replace(state, kind=kind, now=now, q=q, qd=qd, effort=effort)
-    clock = when(both(raw, no(p.acceptance.simulated)), state.arrival, now)
+    clock = when(raw & no(p.acceptance.simulated), state.arrival, now)
     requested = Event(modes.SILENT, 0.0, state.cause, 0.0, state.now)
     cause = when(flag(accepted.problem.code), accepted.problem, accepted.remark)
     silence = when(raw, replace(cause, bound=when(
         flag(accepted.problem.code), cause.bound, state.cause), time=accepted.age), requested)
     implausible = all_of([raw, flag(accepted.plausibility.fault.code), no(inactive),
                           state.permitted])
-    return (state, replace(m, acceptance=accepted), clock, both(raw, accepted.resumes),
-            either(both(raw, accepted.fails), implausible),
+    return (state, replace(m, acceptance=accepted), clock, raw & accepted.resumes,
+            (raw & accepted.fails) | implausible,
             when(implausible, accepted.plausibility.fault, silence))

@@ -1,27 +1,12 @@
-"""State of the arm, measured or predicted, and reference of its joints."""
+"""Reference of the joints, and the state that it is compared with."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from robodyn_ros.control.steps import modes, predict, wrenches
-from robodyn_ros.dynamics.jit.flags import all_of, both, either, equal, no, when
+from robodyn_ros.control.steps import modes, predict
+from robodyn_ros.dynamics.jit.flags import all_of, equal, no, when
 from robodyn_ros.dynamics.jit.flow import choose
-from robodyn_ros.dynamics.jit.vectors import added, difference
-
-
-def predict_state(robot, body, external, flags, state, m):
-    """Return the measured or predicted state, and -J^T w of the known wrenches there."""
-    wrench_torque = wrenches.torque(body, when(flags.fresh, state.q, m.predicted.q),
-                                    external.wrench)
-    predicted = choose(flags.fresh, [
-        lambda: predict.update(body, m.predicted, when(
-            flags.silent, difference(m.sent, wrench_torque), added(m.sent, m.observer.external)),
-            flags.dt, robot.longest_pause),
-        lambda: predict.Memory(state.q, state.qd)])
-    near = predict.plausible(predicted, flags.dt, m.q)
-    return (when(either(near, no(flags.between)), predicted, predict.Memory(m.q, m.qd)),
-            wrench_torque)
 
 
 def advance_reference(robot, body, table, flags, predicted, m, p):
@@ -35,7 +20,7 @@ def advance_reference(robot, body, table, flags, predicted, m, p):
     motion_ = replace(modes.act(robot, motion_, p.motion, mode, action, message, q, qd),
                       result=result)
     near = predict.plausible(predicted, flags.dt, motion_.reference.q)
-    diverged = both(flags.silent, no(near))
+    diverged = flags.silent & no(near)
     at_reference = predict.Memory(motion_.reference.q, motion_.reference.qd)
     return motion_, when(diverged, at_reference, predicted)
 
@@ -47,7 +32,7 @@ def rejoined(robot, flags, predicted, m, p):
     At the begin of silence the arm may be faster than the reference, as no torque was sent until
     then, and come to rest far behind it. Without the prediction it would not be braked there.
     """
-    stopped = either(equal(m.motion.mode, modes.STOP), equal(m.motion.mode, modes.HOLD))
+    stopped = equal(m.motion.mode, modes.STOP) | equal(m.motion.mode, modes.HOLD)
     near = predict.plausible(predicted, flags.dt, m.motion.reference.q)
     leaves = all_of([flags.silent, m.coasting, stopped, no(near),
                      predict.usable(predicted, flags.dt)])

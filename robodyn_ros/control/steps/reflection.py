@@ -7,7 +7,7 @@ tau = g(q) - D qd + gain tau_ext of the other arm (Lawrence 1993, the force chan
 from __future__ import annotations
 
 from robodyn_ros.dynamics.jit.blocks import block, joints, scalar
-from robodyn_ros.dynamics.jit.flags import above, both, when
+from robodyn_ros.dynamics.jit.flags import when
 from robodyn_ros.dynamics.jit.trace import minimum
 from robodyn_ros.dynamics.jit.vectors import clipped, product, zeros
 
@@ -31,7 +31,7 @@ class Memory:
 
 def update(m, p, now, dt):
     """Return the memory of a floating arm after `dt` seconds; the torque never steps."""
-    counts = both(above(p.end, now), above(p.number, m.dropped))
+    counts = (p.end > now) & (p.number > m.dropped)
     wanted = when(counts, product(p.gain, p.torque), zeros(p.torque))
     wanted = clipped(wanted, [-x for x in p.limit], p.limit)
     rate = minimum(dt / _TIME_CONSTANT, 1.0)

@@ -12,7 +12,7 @@ from robodyn_ros.control.steps import (
     transition, walls, wrenches)
 from robodyn_ros.control.steps.body import Body
 from robodyn_ros.dynamics.jit.flags import (
-    above, all_of, any_above, any_of, below, both, either, equal, first_of, flag, no, when)
+    all_of, any_above, any_of, equal, first_of, flag, no, when)
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
 from robodyn_ros.dynamics.jit.vectors import difference, element, largest, magnitudes, zeros
@@ -27,17 +27,17 @@ class Requests:
 
     def __init__(self, state, m, p, resumes):
         new = no(equal(p.motion.request, m.motion.request))
-        to = {name: both(new, equal(p.motion.kind, kind)) for name, kind in (
-            ('rest', modes.TO_REST), ('float', modes.TO_FLOAT), ('follow', modes.TO_FOLLOW),
-            ('take_over', modes.TO_TAKE_OVER), ('deactivate', modes.TO_DEACTIVATE),
-            ('resume', modes.TO_RESUME), ('reach', modes.TO_REACH))}
+        to = {name: new & equal(p.motion.kind, kind) for name,
+              kind in (('rest', modes.TO_REST), ('float', modes.TO_FLOAT),
+                       ('follow', modes.TO_FOLLOW), ('take_over', modes.TO_TAKE_OVER),
+                       ('deactivate', modes.TO_DEACTIVATE), ('resume', modes.TO_RESUME),
+                       ('reach', modes.TO_REACH))}
         self.to = SimpleNamespace(**to)
         # an arm that is not under control is not resumed
-        self.resumes = both(either(to['resume'], resumes),
-                            no(equal(m.motion.mode, modes.INACTIVE)))
-        self.located = either(to['take_over'], self.resumes)
-        disables = both(new, flag(p.motion.disables))
-        self.disables_all = both(disables, above(p.motion.disables, 1.5))
+        self.resumes = (to['resume'] | resumes) & no(equal(m.motion.mode, modes.INACTIVE))
+        self.located = to['take_over'] | self.resumes
+        disables = new & flag(p.motion.disables)
+        self.disables_all = disables & (p.motion.disables > 1.5)
         self.disables_linear = disables
         self.fault = no(equal(p.motion.fault, m.motion.fault_request))
         self.reset = no(equal(p.motion.reset, m.motion.reset))
@@ -53,7 +53,7 @@ def apply_requests(robot, functions, requests, state, m, p):
     forgets = no(equal(p.learning.forget, m.learning.forget))
     loads_ = loads.requested(m.loads, p.loads, forgets)
     # an arm in gravity compensation stays in it
-    restarts = either(begins, both(requests.resumes, no(modes.no_reference(m.motion))))
+    restarts = begins | (requests.resumes & no(modes.no_reference(m.motion)))
     springs = law_state.requested(m.springs, p.springs, p.gains.stiffness,
                                   p.transition.duration)
     springs = law_state.refilled(law_state.completed(springs, restarts), p.tank, restarts)
@@ -72,10 +72,10 @@ def apply_requests(robot, functions, requests, state, m, p):
     loads_ = replace(loads_, learned=parameters)
     gravity_torque = choose(begins, [lambda: zeros(q), lambda: body.safe_gravity(q)])
     start = when(begins, gravity_torque, p.start_torque)
-    start = [when(above(MAX_PLAUSIBLE_VALUE, absolute(t)), minimum(maximum(t, -most), most), 0.0)
-             for t, most in zip(start, p.limits.effort)]
-    time_set_back = both(located, above(m.share.since, now))  # the clock was set back
-    share = feedback_share.growing(m.share, now, either(restarts, time_set_back))
+    start = [when(absolute(t) < MAX_PLAUSIBLE_VALUE, minimum(maximum(t, -most), most), 0.0) for t,
+             most in zip(start, p.limits.effort)]
+    time_set_back = located & (m.share.since > now)  # the clock was set back
+    share = feedback_share.growing(m.share, now, restarts | time_set_back)
     return replace(
         m, acceptance=acceptance.reset(m.acceptance, state, begins), before=now, q=q,
         qd=qd, coasting=when(located, 0.0, m.coasting),
@@ -93,9 +93,9 @@ def apply_requests(robot, functions, requests, state, m, p):
         oscillation=oscillation.restarted(oscillation.reset(
             m.oscillation, requests.reset), begins),
         # no integral on joints without Ki
-        integral=[when(both(flag(ki), no(restarts)), i, 0.0)
+        integral=[when(flag(ki) & no(restarts), i, 0.0)
                   for ki, i in zip(p.gains.ki, m.integral)], springs=springs,
-        sent=when(either(begins, requests.start), start, m.sent), start=p.start,
+        sent=when(begins | requests.start, start, m.sent), start=p.start,
         walls=walls.reset(robot, m.walls, p.walls, q, located))
 
 
@@ -108,17 +108,17 @@ def cycle_flags(robot, state, m, p, requests, clock, stops, silence):
     """
     measured = equal(state.kind, FROM_STATE)
     usable, unusable = acceptance.usable(state, modes.UNUSABLE)
-    due = no(equal(state.kind, REQUESTS))
-    now = when(due, state.now, m.before)
-    invalid = both(measured, no(usable))
+    computes = no(equal(state.kind, REQUESTS))
+    now = when(computes, state.now, m.before)
+    invalid = measured & no(usable)
     # gravity compensation at the end of a shutdown continues with any measurement
-    stops = both(stops, no(equal(m.motion.mode, modes.CARRY)))
+    stops = stops & no(equal(m.motion.mode, modes.CARRY))
     shakes, carries = m.oscillation, m.gravity_check
     # once: they stay true
-    new = no(either(equal(m.motion.mode, modes.INACTIVE), m.motion.fault.code))
-    oscillates, wrong = both(shakes.failed, new), both(carries.carried, new)
+    new = no(equal(m.motion.mode, modes.INACTIVE) | m.motion.fault.code)
+    oscillates, wrong = shakes.failed & new, carries.carried & new
     way = magnitudes(difference(m.q, m.motion.reference.q))
-    away = [when(below(f, 1.0), w / v, 0.0) for f, w, v in zip(shakes.factor, way, robot.speeds)]
+    away = [when(f < 1.0, w / v, 0.0) for f, w, v in zip(shakes.factor, way, robot.speeds)]
     # a spring may be pushed as far
     wanders = all_of([any_above(away, _WANDERED), equal(m.motion.mode, modes.HOLD), new,
                       laws.one_of(p.law, laws.INTEGRATE)])
@@ -135,14 +135,12 @@ def cycle_flags(robot, state, m, p, requests, clock, stops, silence):
             shakes.frequency, shakes.joint), 0.0, 0.0)),
         otherwise=(modes.Event(modes.WANDERS, furthest, element(way, furthest), 0.0, 0.0),))
     return SimpleNamespace(
-        unattended=flag(state.unattended),
-        now=now, clock=clock, due=due,
-        dt=minimum(maximum(now - m.before, 0.0), robot.longest_pause),
-        fresh=both(measured, usable), between=equal(state.kind, BETWEEN),
-        silent=either(equal(state.kind, SILENT), invalid), resumes=requests.resumes,
-        suspect=either(oscillation.lowered(m.oscillation),
-                       equal(m.gravity_check.carried, gravity_check.TWICE)),
-        too_fast=both(stops, equal(silence.code, plausibility.OVERSPEED)),
+        unattended=flag(state.unattended), now=now, clock=clock, computes=computes,
+        dt=minimum(maximum(now - m.before, 0.0), robot.longest_pause), fresh=measured & usable,
+        between=equal(state.kind, BETWEEN), silent=equal(state.kind, SILENT) | invalid,
+        resumes=requests.resumes, suspect=oscillation.lowered(m.oscillation)
+        | equal(m.gravity_check.carried, gravity_check.TWICE), too_fast=stops
+        & equal(silence.code, plausibility.OVERSPEED),
         fails=any_of([requests.fault, invalid, stops, oscillates, wrong, wanders]),
         failure=failure, silence=silence)
 
@@ -160,13 +158,13 @@ def update_shutdown(requests, flags, state, m, p):
         mode = m.motion.mode
         at_rest = any_of([equal(mode, each) for each in (
             modes.HOLD, modes.FLOAT, modes.PASSIVE)])
-        moves = both(flags.fresh, any_above(magnitudes(state.qd), shutdown.STILL))
+        moves = flags.fresh & any_above(magnitudes(state.qd), shutdown.STILL)
         at_gravity = equal(mode, modes.CARRY)
         after = shutdown.update(before, flags.dt, at_rest, at_gravity, moves,
                                 transition.under_way(m.transition),
                                 any_of(m.verdict.rate_limited))
-        settled = both(no(at_gravity), shutdown.has_settled(
-            after, at_rest, flags.silent, m.motion.stop.duration))
+        settled = (no(at_gravity) & shutdown.has_settled(after, at_rest, flags.silent,
+                                                         m.motion.stop.duration))
         swings = shutdown.swings(before, after, moves)
         return shutdown.next_stage(after, settled, swings), settled, swings
 
@@ -177,7 +175,7 @@ def update_shutdown(requests, flags, state, m, p):
 def decide(robot, requests, flags, state, m, p):
     """Return the memory with the next mode, by requests, state and collisions."""
     before = m.motion
-    cleared = either(requests.reset, requests.to.take_over)
+    cleared = requests.reset | requests.to.take_over
     ending = update_shutdown(requests, flags, state, m, p)
     motion_ = replace(before, shutdown=ending, fault=when(cleared, modes.NOTHING, before.fault),
                       message=when(requests.reset, modes.NOTHING, before.message))
@@ -195,25 +193,22 @@ def decide(robot, requests, flags, state, m, p):
     after = replace(after, dropped=when(
         flag(after.fault.code), p.motion.upcoming.number, after.dropped))
     floats = equal(before.mode, modes.FLOAT)
-    blends = any_of([
-        requests.to.take_over, both(requests.to.float, no(floats)),
-        both(requests.to.follow, floats),
-        both(requests.to.reach, modes.externally_driven(before)),
-        both(flags.silent, no(m.coasting)),
-        flags.settled, flags.swings,
-        both(equal(action, modes.STOP_FROM_REFERENCE), modes.externally_driven(before))])
+    blends = any_of(
+        [requests.to.take_over, requests.to.float & no(floats), requests.to.follow & floats,
+         requests.to.reach & modes.externally_driven(before), flags.silent & no(m.coasting),
+         flags.settled, flags.swings, equal(action, modes.STOP_FROM_REFERENCE)
+         & modes.externally_driven(before)])
     # a passive stop does not continue the torque of an unstable loop
-    released = both(equal(after.mode, modes.PASSIVE), no(equal(before.mode, modes.PASSIVE)))
-    cancelled = any_of([flags.hit, released, both(
-        requests.resumes, no(modes.no_reference(before)))])
-    blended = transition.begin(m.transition, p.transition, either(requests.switch, blends),
-                               both(m.followed, no(blends)))
-    ext_law = external_law.disabled(m.external_law, either(flags.fails, requests.disables_all),
+    released = equal(after.mode, modes.PASSIVE) & no(equal(before.mode, modes.PASSIVE))
+    cancelled = any_of([flags.hit, released, requests.resumes & no(modes.no_reference(before))])
+    blended = transition.begin(m.transition, p.transition, requests.switch | blends, m.followed
+                               & no(blends))
+    ext_law = external_law.disabled(m.external_law, flags.fails | requests.disables_all,
                                     when(flags.fails, flags.failure.code, p.motion.code))
     linear = equal(ext_law.chosen, external_law.LINEAR)
-    ext_law = external_law.disabled(ext_law, both(requests.disables_linear, linear), p.motion.code)
+    ext_law = external_law.disabled(ext_law, requests.disables_linear & linear, p.motion.code)
     ext_law = external_law.disabled(ext_law, flags.hit, modes.COLLIDED)
-    ext_law = external_law.released(ext_law, either(flags.hit, flags.silent))
+    ext_law = external_law.released(ext_law, flags.hit | flags.silent)
     return replace(m, motion=after, switch=p.switch, external_law=ext_law,
                    transition=transition.cancel(blended, cancelled),
                    loads=loads.completed(m.loads, p.loads, requests.to.deactivate))

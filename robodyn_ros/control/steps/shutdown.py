@@ -11,8 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from robodyn_ros.dynamics.jit.blocks import block, scalar
-from robodyn_ros.dynamics.jit.flags import (
-    above, all_of, at_least, below, both, either, equal, flag, no, when)
+from robodyn_ros.dynamics.jit.flags import all_of, equal, flag, no, when
 from robodyn_ros.dynamics.jit.trace import maximum
 from robodyn_ros.dynamics.jit.vectors import positive
 
@@ -54,14 +53,13 @@ def update(m, dt, at_rest, at_gravity, moves, blends, limited):
     transition of the torque is under way; the rate limit is active.
     """
     elapsed = m.elapsed + dt
-    waits = both(flag(m.attempt), either(at_rest, at_gravity))
+    waits = flag(m.attempt) & (at_rest | at_gravity)
     # the fade begins when the torque has become the gravity torque
-    counts = either(at_least(elapsed - m.gravity_time, _LONGEST), both(
-        no(limited), either(no(blends), at_least(m.gravity_time, _DWELL))))
+    counts = ((elapsed - m.gravity_time >= _LONGEST)
+              | (no(limited) & (no(blends) | (m.gravity_time >= _DWELL))))
     gravity_time = when(counts, m.gravity_time + dt, m.gravity_time)
-    return replace(m, elapsed=elapsed,
-                   still=when(both(waits, no(moves)), m.still + dt, 0.0),
-                   gravity_time=when(both(waits, at_gravity), gravity_time, 0.0))
+    return replace(m, elapsed=elapsed, still=when(waits & no(moves), m.still + dt, 0.0),
+                   gravity_time=when(waits & at_gravity, gravity_time, 0.0))
 
 
 def has_settled(m, at_rest, silent, duration):
@@ -70,30 +68,29 @@ def has_settled(m, at_rest, silent, duration):
 
     duration: of the stop, in s. With sparse states each of them begins another stop.
     """
-    return both(flag(m.attempt), either(at_least(m.elapsed, duration + _SETTLE), both(
-        at_rest, either(silent, at_least(m.still, _DWELL)))))
+    return (flag(m.attempt)
+            & ((m.elapsed >= duration + _SETTLE) | (at_rest & (silent | (m.still >= _DWELL)))))
 
 
 def swings(before, m, moves):
     """Return whether the arm moves under the gravity torque alone."""
-    return all_of([moves, below(before.gravity_time, _DWELL), at_least(m.gravity_time, _DWELL),
-                   below(m.attempt, _ATTEMPTS)])
+    return all_of([moves, before.gravity_time < _DWELL, m.gravity_time >= _DWELL,
+                   m.attempt < _ATTEMPTS])
 
 
 def next_stage(m, at_gravity, swings_):
     """Return the memory at the start of the next stage, where a flag holds."""
-    return when(either(at_gravity, swings_), replace(
-        m, attempt=m.attempt + when(swings_, 1.0, 0.0), elapsed=0.0, still=0.0,
-        gravity_time=0.0), m)
+    return when(at_gravity | swings_, replace(m, attempt=m.attempt + when(swings_, 1.0, 0.0),
+                                              elapsed=0.0, still=0.0, gravity_time=0.0), m)
 
 
 def gravity_part(m, p):
     """Return the part of the gravity torque that is sent."""
     faded = (m.gravity_time - _DWELL) / positive(p.release)
-    return when(p.releases, 1.0 - when(above(faded, 1.0), 1.0, maximum(faded, 0.0)), 1.0)
+    return when(p.releases, 1.0 - when(faded > 1.0, 1.0, maximum(faded, 0.0)), 1.0)
 
 
 def over(m, p):
     """Return whether the torque is the last one."""
-    return all_of([flag(m.attempt), at_least(m.gravity_time, _DWELL),
-                   at_least(m.gravity_time, _DWELL + when(p.releases, p.release, 0.0))])
+    return all_of([flag(m.attempt), m.gravity_time >= _DWELL,
+                   m.gravity_time >= _DWELL + when(p.releases, p.release, 0.0)])

@@ -10,7 +10,7 @@ limit stops sooner than the others and, if necessary, with a larger deceleration
 from __future__ import annotations
 
 from robodyn_ros.dynamics.jit.blocks import block, joints, scalar
-from robodyn_ros.dynamics.jit.flags import above, at_least, both, no, when
+from robodyn_ros.dynamics.jit.flags import no, when
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
 from robodyn_ros.dynamics.jit.vectors import clipped, positive, smooth_step
 
@@ -48,23 +48,23 @@ def _joint(q, qd, velocity, acceleration, lower, upper, duration):
     """Return velocity, time and acceleration of a joint, within its distance to the limit."""
     ahead, behind = upper - q, q - lower
     reach = 0.5 * duration * absolute(velocity) + absolute(acceleration) * _FADE ** 2 / 12.0
-    tight = no(at_least(minimum(ahead, behind), reach))
+    tight = no(minimum(ahead, behind) >= reach)
     velocity = when(tight, qd, velocity)
     acceleration = when(tight, 0.0, acceleration)
-    room = maximum(when(above(qd, 0.0), ahead, behind), 0.0)
+    room = maximum(when(qd > 0.0, ahead, behind), 0.0)
     speed = absolute(velocity)
-    fits = at_least(room, 0.5 * speed * duration)
+    fits = room >= 0.5 * speed * duration
     time = maximum(2.0 * room / positive(speed), _SHORTEST)
     reduced = minimum(speed, 2.0 * room / time)
-    reduced = when(above(velocity, 0.0), reduced, -reduced)
-    harder = both(tight, no(fits))
+    reduced = when(velocity > 0.0, reduced, -reduced)
+    harder = tight & no(fits)
     return when(harder, reduced, velocity), when(harder, time, duration), acceleration
 
 
 def sample(m):
     """Return position, velocity, acceleration and effort, `elapsed` after the stop began."""
     t = maximum(m.elapsed, 0.0)
-    over = at_least(m.elapsed, m.duration)
+    over = m.elapsed >= m.duration
     faded = 1.0 - smooth_step(t / m.duration)
     y = maximum(1.0 - t / _FADE, 0.0)
     y2 = y * y

@@ -11,7 +11,7 @@ from robodyn_ros.control.steps import (
     walls, wrenches)
 from robodyn_ros.control.terms import compose, Term
 from robodyn_ros.dynamics.jit.flags import (
-    all_finite, all_of, any_above, any_of, at_least, both, either, equal, flag, no, when)
+    all_finite, all_of, any_above, any_of, equal, flag, no, when)
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute, minimum
 from robodyn_ros.dynamics.jit.vectors import added, difference, product, scaled, zeros
@@ -45,14 +45,14 @@ def external_law_terms(robot, functions, body, now, ready, follows, q, qd, wrenc
     failed = flag(problem)
     motion_ = modes.latched(motion_, failed, modes.event(problem))
     # an interrupted motion in addition to that of the law itself
-    interrupted = when(both(failed, modes.moves(motion_, p.motion)), 1.0, 0.0)
+    interrupted = when(failed & modes.moves(motion_, p.motion), 1.0, 0.0)
     motion_ = replace(motion_, interruptions=motion_.interruptions + interrupted)
     ext_law = external_law.disabled(ext_law, failed, problem)
     active_law = when(failed, external_law.NONE, active_law)
-    changes = both(follows, no(equal(active_law, ext_law.active)))
-    takes_over = both(changes, equal(active_law, external_law.LINEAR))
-    ends = all_of([changes, no(takes_over), either(
-        equal(ext_law.active, external_law.LINEAR), flag(ext_law.disabled))])
+    changes = follows & no(equal(active_law, ext_law.active))
+    takes_over = changes & equal(active_law, external_law.LINEAR)
+    ends = all_of([changes, no(takes_over), equal(ext_law.active, external_law.LINEAR)
+                   | flag(ext_law.disabled)])
     silence = when(equal(ext_law.chosen, external_law.LINEAR), modes.NO_LINEAR_FEEDBACK, 0.0)
     reason = modes.event(when(ext_law.disabled, ext_law.reason, silence))
     # a fault has more evidence than its code
@@ -62,11 +62,11 @@ def external_law_terms(robot, functions, body, now, ready, follows, q, qd, wrenc
         when(takes_over, modes.LINEAR, when(ends, modes.STOP, motion_.mode)),
         when(takes_over, modes.RELEASE, when(ends, modes.STOP_FROM_STATE, modes.KEEP)),
         when(takes_over, modes.NOTHING, when(ends, reason, motion_.message)), q, qd)
-    driven = both(follows, equal(active_law, external_law.LINEAR))
+    driven = follows & equal(active_law, external_law.LINEAR)
     motion_ = replace(motion_, reference=when(
         driven, modes.Reference(q, qd, nothing, nothing), motion_.reference))
     ext_law = replace(ext_law, active=when(follows, active_law, external_law.NONE),
-                      disabled=when(either(changes, no(follows)), 0.0, ext_law.disabled))
+                      disabled=when(changes | no(follows), 0.0, ext_law.disabled))
     return ext_law, rows_, replace(
         m, motion=motion_, transition=transition.begin(m.transition, p.transition, changes))
 
@@ -80,33 +80,33 @@ def built_in_law(functions, body, flags, follows, now, dt, q, qd, wrench_torque,
     computed where the law or its gains change, see `transition`.
     """
     silent, reference = flags.silent, m.motion.reference
-    floats = both(no(follows), no(silent))
+    floats = no(follows) & no(silent)
     passive = equal(m.motion.mode, modes.PASSIVE)
     reflected = when(floats, reflection.update(m.reflection, p.reflection, now, dt),
                      when(silent, m.reflection, reflection.cleared(m.reflection, p.reflection)))
-    cartesian = both(follows, laws.one_of(p.law, laws.CARTESIAN))
-    has_target = both(cartesian, no(m.external_law.active))
+    cartesian = follows & laws.one_of(p.law, laws.CARTESIAN)
+    has_target = cartesian & no(m.external_law.active)
     target = when(has_target, wrenches.update(m.target, p.target, now, dt),
                   wrenches.cleared(m.target))
     target_torque = choose(has_target, [
         lambda: zeros(q), lambda: wrenches.torque(body, q, target.wrench)])
-    released = both(flag(p.collision.reaction), collision.present(m.collision, p.collision))
+    released = flag(p.collision.reaction) & collision.present(m.collision, p.collision)
     nothing = zeros(q)
     compensates = all_of([follows, no(m.external_law.active), laws.one_of(p.law, laws.INTEGRATE)])
-    contact = choose(both(follows, laws.one_of(p.law, laws.SHAPE)), [
+    contact = choose(follows & laws.one_of(p.law, laws.SHAPE), [
         lambda: nothing, lambda: observer.stable_external(
             body, m.observer.q, m.observer.external, m.springs.value)])
     x = SimpleNamespace(
-        q=q, qd=oscillation.slowed(m.oscillation, qd, m.passive.once),
-        q_ref=reference.q, qd_ref=reference.qd, qdd_ref=reference.qdd,
+        q=q, qd=oscillation.slowed(m.oscillation, qd, m.passive.once), q_ref=reference.q,
+        qd_ref=reference.qd, qdd_ref=reference.qdd,
         effort=choose(passive, [
             lambda: when(floats, reflected.torque, reference.effort),
             lambda: passive_stop.torque(body, m.passive, q, qd, p.gains, p.limits.effort,
                                         oscillation.lowered(m.oscillation))]),
         external=when(floats, nothing, added(wrench_torque, target_torque)),
         integral=when(silent, nothing, m.integral),
-        disturbance=when(both(compensates, no(released)), disturbance.torque(
-            m.disturbance, p.disturbance, reference.qd), nothing),
+        disturbance=when(compensates & no(released),
+                         disturbance.torque(m.disturbance, p.disturbance, reference.qd), nothing),
         contact=contact)
     row = when(silent, laws.ROWS['computed_torque'], when(floats, 0.0, p.law))
     gains, task = oscillation.softened(
@@ -132,14 +132,13 @@ def built_in_law(functions, body, flags, follows, now, dt, q, qd, wrench_torque,
     terms, report = evaluate(x)
     learns = all_of([flags.fresh, equal(feedback_scale, 1.0), no(any_above(
         [absolute(each) for each in terms[Term.LIMIT]], 0.0))])
-    compensation = compensated(body, m, p, gains, light, row, q, dt, (
-        both(compensates, no(released)), learns, flags.between))
+    compensation = compensated(body, m, p, gains, light, row, q, dt,
+                               (compensates & no(released), learns, flags.between))
     drift = choose(all_of([m.transition.begins, m.transition.changes, follows]), [
         lambda: nothing, change_of_torque])
-    after = replace(
-        m, reflection=reflected, target=target, light=light, disturbance=compensation,
-        followed_motion=laws.motion_of(x),
-        followed=both(follows, no(m.external_law.active)))
+    after = replace(m, reflection=reflected, target=target, light=light, disturbance=compensation,
+                    followed_motion=laws.motion_of(x), followed=follows
+                    & no(m.external_law.active))
     return after, terms, when(cartesian, report, m.report), drift
 
 
@@ -159,12 +158,11 @@ def compensated(body, m, p, gains, light, row, q, dt, flags):
     # loads that change may have been learned
     settled = loads.settled(m.loads)
     shaken = oscillation.recent(m.oscillation)  # what was learned then drives a soft joint away
-    kept = disturbance.kept(
-        m.disturbance, gains, compensates, prompt, dt, fades=either(estimated, shaken),
-        bias_fades=any_of([estimated, no(settled), shaken]))
+    kept = disturbance.kept(m.disturbance, gains, compensates, prompt, dt, fades=estimated
+                            | shaken, bias_fades=any_of([estimated, no(settled), shaken]))
     computed_torque = equal(row, laws.ROWS['computed_torque'])
     # the error of a joint with strongly reduced gains shows little
-    significant = either(computed_torque, all_of([at_least(part, 0.9) for part in light.scale]))
+    significant = computed_torque | all_of([part >= 0.9 for part in light.scale])
 
     def learned():
         K = disturbance.bandwidth(replace(gains, feedback_inertia=p.gains.feedback_inertia),
@@ -222,8 +220,8 @@ def stop_on_invalid_torque(robot, verdict, driven, blended, q, qd, m, p):
     failed, failure = flag(verdict.not_finite), modes.torque_failure(verdict)
     motion = modes.latched(m.motion, failed, failure)
     ext_law = external_law.disabled(m.external_law, failed, failure.code)
-    stops = both(failed, modes.moves(motion, p.motion))
-    blended = transition.begin(blended, p.transition, both(stops, driven))
+    stops = failed & modes.moves(motion, p.motion)
+    blended = transition.begin(blended, p.transition, stops & driven)
     return modes.act(robot, motion, p.motion, when(stops, modes.STOP, motion.mode),
                      when(stops, modes.STOP_FROM_REFERENCE, modes.KEEP),
                      when(stops, motion.fault, motion.message), q, qd), ext_law, blended
@@ -240,16 +238,17 @@ def update_law_state(robot, functions, body, m, p, dt, q, qd, terms, report, *, 
     reference = m.motion.reference
     error = difference(reference.q, q)
     integrates, has_springs, adapts, cartesian = (
-        both(follows, laws.one_of(p.law, names))
-        for names in (laws.INTEGRATE, laws.SPRING, laws.ADAPT, laws.CARTESIAN))
+        follows & laws.one_of(p.law, names) for names in (
+            laws.INTEGRATE, laws.SPRING, laws.ADAPT, laws.CARTESIAN))
 
     def integrated():
         cut = choose(any_above([absolute(x) for x in terms[Term.LIMIT]], 0.0), [
             lambda: zeros(q), lambda: body.response(q, terms[Term.LIMIT])])
         return law_state.integrate(m.integral, dt, error, cut, p.gains)
 
-    integral = choose(both(integrates, any_above(p.gains.ki, 0.0)), [
-        lambda: zeros(q), lambda: choose(undisturbed, [lambda: m.integral, integrated])])
+    integral = choose(integrates & any_above(p.gains.ki, 0.0),
+                      [lambda: zeros(q),
+                       lambda: choose(undisturbed, [lambda: m.integral, integrated])])
 
     def stiffness_changed():
         feedback = terms[Term.FEEDBACK]
@@ -276,7 +275,7 @@ def update_law_state(robot, functions, body, m, p, dt, q, qd, terms, report, *, 
         # the error must be that of full gravity compensation
         *[equal(x, 1.0) for x in p.gains.gravity_scale],
         # an estimate from a joint with strongly reduced gains is not reliable
-        *[at_least(x, 0.9) for x in m.light.scale]])
+        *[x >= 0.9 for x in m.light.scale]])
     kept = replace(m.learning, active=learns), m.loads.learned
     learned, parameters = kept if robot.slot is None else choose(learns, [
         lambda: kept, lambda: learning.update(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from robodyn_ros.dynamics.jit.blocks import block, joints, scalar
-from robodyn_ros.dynamics.jit.flags import above, all_finite, any_of, both, either, flag, no, when
+from robodyn_ros.dynamics.jit.flags import all_finite, any_of, flag, no, when
 from robodyn_ros.dynamics.jit.trace import absolute
 from robodyn_ros.dynamics.jit.vectors import difference, positive, smooth_step
 
@@ -33,18 +33,18 @@ def blend(torque, sent, dt, limit, m, p):
     from cycle to cycle.
     """
     offset = when(m.begins, difference(sent, torque), m.offset)
-    matters = both(all_finite(offset), any_of(
-        [above(absolute(o), _NEGLIGIBLE * most) for o, most in zip(offset, limit)]))
+    matters = (all_finite(offset)
+               & any_of([absolute(o) > _NEGLIGIBLE * most for o, most in zip(offset, limit)]))
     running = when(m.begins, matters, flag(m.duration))
     elapsed = when(m.begins, 0.0, m.elapsed + dt)
     duration = when(m.begins, p.duration, m.duration)
     left = when(running, 1.0 - smooth_step(elapsed / positive(duration)), 0.0)
-    remains = above(left, 0.0)
+    remains = left > 0.0
     torque = when(remains, [t + left * o for t, o in zip(torque, offset)], torque)
-    return torque, Memory(0.0, 0.0, offset, elapsed, when(remains, duration, 0.0))
+    return torque, Memory(False, False, offset, elapsed, when(remains, duration, 0.0))
 
 
-def begin(m, p, flag_, changes=0.0):
+def begin(m, p, flag_, changes=False):
     """
     Return the memory of a transition that begins at the last torque sent, where a flag holds.
 
@@ -52,18 +52,18 @@ def begin(m, p, flag_, changes=0.0):
     the last torque, too; as a part of the decaying difference that would hold back a torque
     whose gains change in every cycle.
     """
-    begins = both(flag_, flag(p.duration))
-    alone = both(changes, no(m.begins))
-    return Memory(either(m.begins, begins), when(begins, alone, both(m.changes, m.begins)),
-                  m.offset, m.elapsed, m.duration)
+    begins = flag_ & flag(p.duration)
+    alone = changes & no(m.begins)
+    return Memory(m.begins | begins, when(begins, alone, m.changes & m.begins), m.offset,
+                  m.elapsed, m.duration)
 
 
 def cancel(m, flag_):
     """Return the memory without a transition, where a flag holds."""
-    return Memory(when(flag_, 0.0, m.begins), m.changes, m.offset, m.elapsed,
+    return Memory(when(flag_, False, m.begins), m.changes, m.offset, m.elapsed,
                   when(flag_, 0.0, m.duration))
 
 
 def under_way(m):
     """Return whether a transition is under way."""
-    return either(flag(m.begins), flag(m.duration))
+    return flag(m.begins) | flag(m.duration)

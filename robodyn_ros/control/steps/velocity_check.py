@@ -18,8 +18,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 from robodyn_ros.control.steps.event import Event
-from robodyn_ros.dynamics.jit.flags import (
-    above, all_of, any_of, below, both, either, finite, no, when)
+from robodyn_ros.dynamics.jit.flags import all_of, any_of, finite, no, when
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
 from robodyn_ros.dynamics.jit.vectors import element, first_where, positive
@@ -71,7 +70,7 @@ def compared(x, dt, restarts, m, p, estimated):
 
     """
     common = SimpleNamespace(
-        dt=dt, restarts=restarts, judged=both(finite(p.motion), no(estimated)), motion=p.motion,
+        dt=dt, restarts=restarts, judged=finite(p.motion) & no(estimated), motion=p.motion,
         left=when(restarts, 0.0, kept(dt)), measurable=_MEASURABLE * p.motion,
         lag=maximum(p.lag, _LATE * dt), share=dt / (_LONG + dt),
         min_variance=(_OSCILLATION * p.motion) * (_OSCILLATION * p.motion))
@@ -91,7 +90,7 @@ def compared(x, dt, restarts, m, p, estimated):
         return when(wrong, Event(CONTRADICTED, j, ratio, 0.0, 0.0), Event(
             STANDING, j, element([each.rate for each in joints], j), 0.0, 0.0))
 
-    fault = choose(either(wrong, any_of(stands)), [lambda: m.fault, found])
+    fault = choose(wrong | any_of(stands), [lambda: m.fault, found])
     undecided = any_of([each.undecided for each in joints])
     return replace(m, fault=fault, undecided=when(undecided, 1.0, 0.0), **{
         name: [getattr(each, name) for each in joints] for name in _KEPT})
@@ -100,7 +99,7 @@ def compared(x, dt, restarts, m, p, estimated):
 def _compared(old, x, c):
     """Return memory and findings of a joint; `c`: values common to all joints."""
     most = _MAX * old.speed
-    single = both(x.outlier, no(old.outlier))
+    single = x.outlier & no(old.outlier)
     rate = when(single, x.estimate, minimum(maximum(x.reported, -most), most))
     before = when(c.restarts, rate, old.rate)
     change = c.left * old.change + when(c.restarts, 0.0, x.step)
@@ -108,33 +107,36 @@ def _compared(old, x, c):
     gap, size = absolute(integral - change), absolute(change)
     bound = c.motion + c.lag * old.speed
     product, square = integral * change, change * change
-    moved = above(size, c.measurable)
-    agrees, like = (all_of([moved, below(gap, bound), above(product, square / factor),
-                            below(product, factor * square)]) for factor in (_AGREES, WRONG))
-    off, verified = both(c.judged, no(old.absent)), either(old.verified, like)
+    moved = size > c.measurable
+    agrees, like = (
+        all_of([moved, gap < bound, product > square / factor, product < factor * square])
+        for factor in (_AGREES, WRONG))
+    off, verified = c.judged & no(old.absent), old.verified | like
     oscillates, covariance, variance = _oscillation(old, product, square, off, c)
     # doubt
-    agreed = when(agrees, old.agreed + c.dt, when(above(gap, bound), 0.0, old.agreed))
-    doubtful = both(off, both(old.doubted, below(agreed, _CLEARED)))
+    agreed = when(agrees, old.agreed + c.dt, when(gap > bound, 0.0, old.agreed))
+    doubtful = off & (old.doubted & (agreed < _CLEARED))
     persisted = when(x.outlier, old.persisted + c.dt, 0.0)
-    begins = all_of([off, no(old.doubted), any_of([oscillates, above(persisted, c.lag), above(
-        gap, when(old.verified, bound, c.motion + _UNVERIFIED * c.lag * old.speed))])])
-    ends, doubted = both(old.doubted, no(doubtful)), either(begins, doubtful)
+    begins = all_of([off, no(old.doubted),
+                     any_of([oscillates, persisted > c.lag,
+                             gap > when(old.verified, bound,
+                                        c.motion + _UNVERIFIED * c.lag * old.speed)])])
+    ends, doubted = old.doubted & no(doubtful), begins | doubtful
     # the integral of a velocity that jumps within a period is half a period late
-    undecided = all_of([off, no(doubted), above(
-        gap, _UNDECIDED * c.motion + _SCALE * size + c.dt * old.speed)])
+    undecided = all_of(
+        [off, no(doubted), gap > _UNDECIDED * c.motion + _SCALE * size + c.dt * old.speed])
     # cause
-    far = both(off, both(old.doubted, above(gap, 2.0 * bound)))
-    contradicts = all_of([far, moved, either(
-        below(product, -SMALL * square), above(absolute(integral), WRONG * size))])
-    stands = all_of([far, above(gap, 4.0 * bound), below(size, 0.5 * c.motion)])
-    measured = all_of([off, old.doubted, moved, above(gap, bound)])
+    far = off & (old.doubted & (gap > 2.0 * bound))
+    contradicts = all_of([far, moved, (product < -SMALL * square)
+                          | (absolute(integral) > WRONG * size)])
+    stands = all_of([far, gap > 4.0 * bound, size < 0.5 * c.motion])
+    measured = all_of([off, old.doubted, moved, gap > bound])
     # remainder of a limit cycle that has ended
-    residual = all_of([old.doubted, no(old.mismatch), above(variance, _RESIDUAL * c.min_variance)])
+    residual = all_of([old.doubted, no(old.mismatch), variance > _RESIDUAL * c.min_variance])
     mismatch = when(measured, product / positive(square) - 1.0, when(
         residual, covariance / positive(variance) - 1.0, old.mismatch))
     # findings from here on do not depend on what was before
-    clears, turns = any_of([begins, contradicts, stands]), either(begins, ends)
+    clears, turns = any_of([begins, contradicts, stands]), begins | ends
     return SimpleNamespace(
         rate=when(begins, x.reported, rate), persisted=persisted, change=when(clears, 0.0, change),
         integral=when(clears, 0.0, integral), covariance=when(turns, 0.0, covariance),
@@ -151,6 +153,6 @@ def _oscillation(old, product, square, off, c):
     weight = bound / maximum(square, bound)
     covariance, variance = (when(off, each + c.share * (weight * new - each), 0.0)
                             for each, new in ((old.covariance, product), (old.variance, square)))
-    oscillates = both(above(variance, c.min_variance), either(
-        below(covariance, SMALL * variance), below(variance, SMALL * covariance)))
+    oscillates = ((variance > c.min_variance)
+                  & ((covariance < SMALL * variance) | (variance < SMALL * covariance)))
     return oscillates, covariance, variance

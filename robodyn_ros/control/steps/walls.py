@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from robodyn_ros.dynamics.jit.blocks import block, joints, scalar
-from robodyn_ros.dynamics.jit.flags import above, any_of, both, either, when
+from robodyn_ros.dynamics.jit.flags import any_of, when
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import maximum, minimum
 from robodyn_ros.dynamics.jit.vectors import difference
@@ -54,8 +54,8 @@ def update(robot, m, p, q, dt, fresh):
 
 def recovering(robot, m, p):
     """Return flags of joints beyond the tolerance: below their lower, above their upper limit."""
-    return ([above(low - p.tolerance, wall) for low, wall in zip(robot.lower, m.lower)],
-            [above(wall, high + p.tolerance) for high, wall in zip(robot.upper, m.upper)])
+    return ([low - p.tolerance > wall for low, wall in zip(robot.lower, m.lower)],
+            [wall > high + p.tolerance for high, wall in zip(robot.upper, m.upper)])
 
 
 def any_recovering(robot, m, p):
@@ -72,8 +72,7 @@ def confine(robot, m, reference):
 
 
 def _confine(q, qd, qdd, low, lower, high, upper):
-    past = either(both(above(low, lower), above(lower, q)),
-                  both(above(upper, high), above(q, upper)))
+    past = ((low > lower) & (lower > q)) | ((upper > high) & (q > upper))
     return when(past, (minimum(maximum(q, lower), upper), 0.0, 0.0), (q, qd, qdd))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from robodyn_ros.dynamics.jit.blocks import block, numbers, scalar
-from robodyn_ros.dynamics.jit.flags import above, any_above, any_of, both, equal, no, when
+from robodyn_ros.dynamics.jit.flags import any_above, any_of, equal, no, when
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import minimum
 from robodyn_ros.dynamics.jit.vectors import magnitudes, zeros
@@ -39,7 +39,7 @@ def cleared(m):
 
 def present(p, now):
     """Return the wrenches that are valid at a time, and whether there is one."""
-    counts = [above(end, now) for end in p.end]
+    counts = [end > now for end in p.end]
     wrenches = [when(flag, p.wrench[6 * i:6 * i + 6], [0.0] * 6)
                 for i, flag in enumerate(counts)]
     return [x for row in wrenches for x in row], any_of(counts)
@@ -50,7 +50,7 @@ def update(m, p, now, dt):
     target, some = present(p, now)
     rate = minimum(dt / _TIME_CONSTANT, 1.0)
     wrench = [w + (t - w) * rate for w, t in zip(m.wrench, target)]
-    over = both(no(some), no(any_above(magnitudes(wrench), _NEGLIGIBLE)))
+    over = no(some) & no(any_above(magnitudes(wrench), _NEGLIGIBLE))
     return Memory(when(over, zeros(wrench), wrench), m.clear)
 
 

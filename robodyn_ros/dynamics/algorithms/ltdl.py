@@ -35,4 +35,4 @@ def solve(M, b):
 
 def is_zero(value):
     """Return whether a scalar is a constant zero."""
-    return value.__class__ is float and value == 0.0
+    return value.__class__ in (float, bool) and not value

@@ -25,7 +25,7 @@ from typing import Any
 
 from robodyn_ros.dynamics.jit.graph import Graph, graph_of, number, Region, Scalar, Symbol
 from robodyn_ros.dynamics.jit.nested import flatten, unflatten
-from robodyn_ros.dynamics.jit.trace import of_kind
+from robodyn_ros.dynamics.jit.trace import like
 
 
 @dataclass(frozen=True)
@@ -91,9 +91,9 @@ def choose(index: Scalar, cases: Sequence[Callable]):
     """
     if not isinstance(index, Symbol) or len(cases) == 1:
         result = cases[int(index) if len(cases) > 1 and 0.0 <= index < len(cases) else -1]()
-        plain = index.__class__ is float or isinstance(index, Symbol)
+        plain = index.__class__ in (float, bool) or isinstance(index, Symbol)
         return result if plain else unflatten(
-            result, [of_kind(each, index) for each in flatten(result)])
+            result, [like(each, index) for each in flatten(result)])
     graph, regions, results = index.graph, [], []
     for case in cases:
         regions.append(Region(graph.region))
@@ -149,7 +149,7 @@ def iterate(count: Scalar, step: Callable, initial, limit: int):
         # the values are not constants, even if the step returns some
         examples, done = (count, *values), 0
         while True:
-            values = [of_kind(each, each, *examples) for each in values]
+            values = [like(each, each, *examples) for each in values]
             initial = unflatten(initial, values)
             if not (done < count and done < limit):
                 return initial
@@ -204,8 +204,8 @@ def call(functions, index: Scalar, *inputs, outputs: int) -> list[Scalar]:
     if graph_of(index, *values) is not None:
         return choose(index, cases)
     # constants of this trace are not constants within the function
-    rows[:] = [[of_kind(each, each, index, *values) for each in row] for row in rows]
-    return [of_kind(each, index, *values) for each in choose(index, cases)]
+    rows[:] = [[like(each, each, index, *values) for each in row] for row in rows]
+    return [like(each, index, *values) for each in choose(index, cases)]
 
 
 def _case(function: Callable | None, inputs: list[list[Scalar]], outputs: int) -> Callable:
@@ -241,7 +241,7 @@ def lookup(table, row: Scalar, columns: Sequence[int]) -> list[Scalar]:
         if not len(table):
             return [math.nan] * len(columns)
         values = table[_row(row, len(table))]
-        return [of_kind(values[k], row) for k in columns]
+        return [like(values[k], row) for k in columns]
     graph, width = table.graph, table.kind.columns
     if not all(0 <= k < width for k in columns):
         raise TypeError(f'lookup() of columns {list(columns)} in a table of {width}')
@@ -253,7 +253,7 @@ def row_count(table) -> Scalar:
     """Return the number of rows of a table."""
     if isinstance(table, TracedTable):
         return table.graph.function('rows', table.number)
-    return of_kind(float(len(table)), *_example(table))
+    return like(float(len(table)), *_example(table))
 
 
 def search_sorted(table, value: Scalar, count: Scalar = math.inf, column: int = 0,
@@ -286,7 +286,7 @@ def search_sorted(table, value: Scalar, count: Scalar = math.inf, column: int = 
         if table[base + half][column] <= value:
             base += half
         left -= half
-    return of_kind(float(base), value, first, count, *_example(table))
+    return like(float(base), value, first, count, *_example(table))
 
 
 def _example(table) -> list[float]:

@@ -17,8 +17,8 @@ class Symbol:
     """
     A scalar whose value is known at run time only: one node of a graph.
 
-    Supports `+ - * /`, negation, and the functions of `trace`. It has no truth value and no
-    order: a kernel that branches on it raises TypeError.
+    Supports `+ - * /`, negation, and the functions of `trace`. Comparisons, and `& |` of them, are
+    flags, see `flags`. It has no truth value: a kernel that branches on it raises TypeError.
     """
 
     __slots__ = ('graph', 'index')
@@ -54,6 +54,30 @@ class Symbol:
     def __neg__(self):
         return self.graph.negate(self)
 
+    def __gt__(self, other):
+        return self.graph.compare('above', self, other)
+
+    def __lt__(self, other):
+        return self.graph.compare('above', other, self)
+
+    def __ge__(self, other):
+        return self.graph.compare('at_least', self, other)
+
+    def __le__(self, other):
+        return self.graph.compare('at_least', other, self)
+
+    def __and__(self, other):
+        return self.graph.join('both', self, other)
+
+    def __rand__(self, other):
+        return self.graph.join('both', other, self)
+
+    def __or__(self, other):
+        return self.graph.join('either', self, other)
+
+    def __ror__(self, other):
+        return self.graph.join('either', other, self)
+
     def _refuse(self, *_):
         raise TypeError('a traced kernel must not branch on a value: use when() of '
                         'robodyn_ros.dynamics.jit.flags')
@@ -62,7 +86,7 @@ class Symbol:
         raise TypeError('functions of math and NumPy take no symbols: use sincos, sqrt, absolute '
                         'and others of robodyn_ros.dynamics.jit.trace')
 
-    __bool__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
+    __bool__ = _refuse
     __float__ = __int__ = _refuse_number
 
 
@@ -238,6 +262,28 @@ class Graph:
     def flag(self, relation: str, *operands) -> Symbol:
         """Return 1.0 where a condition holds, else 0.0; see `condition`."""
         return self._node('flag', self._node(relation, *operands))
+
+    def compare(self, relation: str, a: Scalar, b: Scalar) -> Scalar:
+        """Return the flag of `a > b` or, with 'at_least', of `a >= b`."""
+        if a is b and relation == 'above':
+            return False
+        return self.flag(relation, number(a), number(b))
+
+    def join(self, operation: str, a: Scalar, b: Scalar) -> Scalar:
+        """Return the flag that both flags hold or, with 'either', that one does."""
+        for one, other in ((a, b), (b, a)):
+            if not isinstance(one, Symbol):
+                decides = (one > 0.0) == (operation == 'either')
+                return operation == 'either' if decides else self.as_flag(other)
+        if a is b:
+            return self.as_flag(a)
+        return self.flag(operation, self.condition(a), self.condition(b))
+
+    def as_flag(self, value: Scalar) -> Scalar:
+        """Return the flag of `value > 0`, a flag as it is."""
+        if not isinstance(value, Symbol):
+            return value > 0.0
+        return value if self.is_flag(value) else self.compare('above', value, 0.0)
 
     def condition(self, value: Scalar) -> Symbol:
         """Return the condition of a flag, or `value > 0`; operand of flags and branches only."""

@@ -14,7 +14,7 @@ class Ieee(float):
 
     Division by zero gives an infinity or NaN, as in IEEE 754, where Python raises. Constants fold
     as in a trace: 0 times infinity is 0 if the 0 is a plain float, and NaN if both are `Ieee`.
-    Results of operations with an `Ieee` are `Ieee`.
+    Results of operations with an `Ieee` are `Ieee`, flags of comparisons included.
     """
 
     __slots__ = ()
@@ -46,6 +46,26 @@ class Ieee(float):
 
     def __rtruediv__(self, other):
         return _quotient(other, self) if other else 0.0
+
+    def __gt__(self, other):
+        return Ieee(float.__gt__(self, other))
+
+    def __lt__(self, other):
+        return Ieee(float.__lt__(self, other))
+
+    def __ge__(self, other):
+        return Ieee(float.__ge__(self, other))
+
+    def __le__(self, other):
+        return Ieee(float.__le__(self, other))
+
+    def __and__(self, other):
+        return Ieee(self > 0.0 and other > 0.0)
+
+    def __or__(self, other):
+        return Ieee(self > 0.0 or other > 0.0)
+
+    __rand__, __ror__ = __and__, __or__
 
     def __neg__(self):
         return Ieee(_neg(self))

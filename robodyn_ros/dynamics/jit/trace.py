@@ -34,48 +34,48 @@ def sincos(angle: Scalar) -> tuple[Scalar, Scalar]:
     if isinstance(angle, Symbol):
         return angle.graph.function('sin', angle), angle.graph.function('cos', angle)
     if not math.isfinite(angle):
-        return of_kind(math.nan, angle), of_kind(math.nan, angle)
-    return of_kind(math.sin(angle), angle), of_kind(math.cos(angle), angle)
+        return like(math.nan, angle), like(math.nan, angle)
+    return like(math.sin(angle), angle), like(math.cos(angle), angle)
 
 
 def reciprocal(x: Scalar) -> Scalar:
     """Return 1 / x; infinite at zero, as in machine code."""
     if isinstance(x, Symbol) or x != 0.0:
         return 1.0 / x
-    return of_kind(math.copysign(math.inf, x), x)
+    return like(math.copysign(math.inf, x), x)
 
 
 def sqrt(x: Scalar) -> Scalar:
     """Return the square root of `x`; NaN below zero."""
     if isinstance(x, Symbol):
         return x.graph.function('sqrt', x)
-    return of_kind(math.sqrt(x) if x >= 0.0 else math.nan, x)
+    return like(math.sqrt(x) if x >= 0.0 else math.nan, x)
 
 
 def absolute(x: Scalar) -> Scalar:
     """Return the absolute value of `x`."""
-    return x.graph.function('abs', x) if isinstance(x, Symbol) else of_kind(abs(x), x)
+    return x.graph.function('abs', x) if isinstance(x, Symbol) else like(abs(x), x)
 
 
 def nearest(x: Scalar) -> Scalar:
     """Return the nearest integer, ties to even; large, infinite and NaN values unchanged."""
     if isinstance(x, Symbol):
         return x.graph.function('nearest', x)
-    return of_kind(math.copysign(round(x), x) if abs(x) < _WHOLE else float(x), x)
+    return like(math.copysign(round(x), x) if abs(x) < _WHOLE else float(x), x)
 
 
 def floor(x: Scalar) -> Scalar:
     """Return the largest integer not above `x`; large, infinite and NaN values unchanged."""
     if isinstance(x, Symbol):
         return x.graph.function('floor', x)
-    return of_kind(math.copysign(math.floor(x), x) if abs(x) < _WHOLE else float(x), x)
+    return like(math.copysign(math.floor(x), x) if abs(x) < _WHOLE else float(x), x)
 
 
 def minimum(a: Scalar, b: Scalar) -> Scalar:
     """Return the smaller of two scalars; `b` if one is NaN, as in machine code."""
     graph = graph_of(a, b)
     if graph is None:
-        return of_kind(a if a < b else b, a, b)
+        return like(a if a < b else b, a, b)
     return graph.function('min', number(a), number(b))
 
 
@@ -83,7 +83,7 @@ def maximum(a: Scalar, b: Scalar) -> Scalar:
     """Return the larger of two scalars; `b` if one is NaN, as in machine code."""
     graph = graph_of(a, b)
     if graph is None:
-        return of_kind(a if a > b else b, a, b)
+        return like(a if a > b else b, a, b)
     return graph.function('max', number(a), number(b))
 
 
@@ -95,7 +95,7 @@ def select(condition: Scalar, positive: Scalar, otherwise: Scalar) -> Scalar:
     """
     if not isinstance(condition, Symbol):
         value = positive if condition > 0.0 else otherwise
-        return value if isinstance(value, Symbol) else of_kind(value, condition)
+        return value if isinstance(value, Symbol) else like(value, condition)
     positive, otherwise = number(positive), number(otherwise)
     if positive is otherwise:
         return positive
@@ -103,7 +103,7 @@ def select(condition: Scalar, positive: Scalar, otherwise: Scalar) -> Scalar:
     return graph.function('select', graph.condition(condition), positive, otherwise)
 
 
-def of_kind(value: Scalar, *examples: Scalar) -> Scalar:
+def like(value: Scalar, *examples: Scalar) -> Scalar:
     """Return a float of the type of the examples: `Ieee` if one of them is."""
     for each in examples:
         if each.__class__ is not float and isinstance(each, float):

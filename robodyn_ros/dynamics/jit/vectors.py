@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from robodyn_ros.dynamics.jit.flags import above, both, no, when
+from robodyn_ros.dynamics.jit.flags import no, when
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
 
 _TINY = 1e-300
@@ -70,7 +70,7 @@ def largest(values):
     """Return the index of the largest element, the first of several, as a scalar."""
     index, best = 0.0, values[0]
     for k, value in enumerate(values[1:], start=1):
-        more = above(value, best)
+        more = value > best
         index, best = when(more, float(k), index), when(more, value, best)
     return index
 
@@ -87,7 +87,7 @@ def element(values, index):
     """Return the element at an index that is a scalar."""
     result = values[0]
     for k, value in enumerate(values[1:], start=1):
-        result = when(both(above(index, k - 0.5), no(above(index, k + 0.5))), value, result)
+        result = when((index > k - 0.5) & no(index > k + 0.5), value, result)
     return result
 
 

@@ -97,7 +97,7 @@ class Activation:
         verdict = states.verdict()
         if verdict.level is not Freshness.FRESH:
             raise StateError(verdict.reason)
-        controller.check_state(states.q, states.qd)
+        controller.activation.check_state(states.q, states.qd)
         if self._cycle.refusal:
             raise StateError(self._cycle.refusal)
         if self._guard.refusal:
@@ -123,8 +123,8 @@ class Activation:
                              'start with driver_compensates_gravity: true if it does (Franka, '
                              'KUKA FRI, UR, YAM), or false if the torques of this node are all '
                              'that moves the joints')
-        return controller.check_effort(states.q, states.qd, states.effort,
-                                       bool(self._driver_compensates_gravity))
+        return controller.activation.check_effort(states.q, states.qd, states.effort,
+                                                  bool(self._driver_compensates_gravity))
 
     def log_reason(self, reason: str) -> None:
         """Log why activation waits: at once if the reason is new, then periodically."""
@@ -136,7 +136,7 @@ class Activation:
 
 def _carried(controller: ArmController) -> str:
     """Return how much gravity torque the arm needs at most, as text; '' if it is negligible."""
-    model, limit = controller.model, controller.effort_limit
+    model, limit = controller.model, controller.status.effort_limit
     torque = np.max([np.abs(controller.dynamics.gravity(q))
                      for q in sampled_poses(model, _POSES)], axis=0)
     part = torque / np.where(np.isfinite(limit), limit, np.maximum(torque, 1.0))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
 
 from robodyn_ros.control import ArmController, load_own_law
+from robodyn_ros.control.turn_host import TurnHost
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.loads import with_slots
 from robodyn_ros.nodes import qos
@@ -121,7 +124,7 @@ class Components:
         shared = values.loop == SHARED
         writer = EffortWriter(model.joint_names, values.command.command_joints)
         self._clock = clock = ControllerClock(
-            node.get_clock(), controller.states.offset, values.lockstep, _simulated(node))
+            node.get_clock(), controller.status.states.offset, values.lockstep, _simulated(node))
         self._output = output = TorqueOutput(
             node, controller, writer, values.command.effort_command_topic,
             values.command.publish_joint_commands or values.lockstep, clock, shared)
@@ -131,13 +134,19 @@ class Components:
             node, JointState, 'joint_states',
             qos.reliable(5) if values.lockstep else qos.joint_states(), decoder.decode)
         self.states = states = StateInput(subscription, decoder, controller, clock)
+        use = values.guard.use
+        turns = TurnHost(
+            use == 'required', values.guard.silent_after, use != 'optional',
+            # in lockstep the simulator waits for the answer to each state
+            math.inf if values.lockstep or not values.fixed_rate else 1.0 / values.fixed_rate,
+            values.loop_patience)
         self.guard = guard = GuardLink(node, output.topic, CommandReader(
-            model.joint_names, values.command.command_joints), values.guard)
+            model.joint_names, values.command.command_joints), values.guard, turns)
         native, reason = (
             (open_shared(node, controller, output, clock, values), '') if shared else
             open_native(node, controller, states, output, guard, clock, values))
-        self.cycle = cycle = ControlLoop(controller, states, output, guard, clock, log,
-                                         values.fixed_rate, native, reason)
+        self.cycle = cycle = ControlLoop(controller, states, output, guard, clock, log, native,
+                                         reason)
         self.other_commanders = OtherCommanders(node, output.topic, states.topic, guard.name,
                                                 output.publishes)
         self.activation = Activation(node, controller, cycle, states, guard, self.other_commanders,
@@ -176,7 +185,7 @@ class Components:
         self.other_commanders.update(self.cycle.active)
         conflict = self.other_commanders.conflict
         if conflict and self._guarded and not self.controller.fault:
-            self.controller.fail(f'{conflict}; guard.use is required')
+            self.controller.requests.fail(f'{conflict}; guard.use is required')
 
     def _measure(self) -> None:
         """Continue the measurement of the loop, from the activation on."""

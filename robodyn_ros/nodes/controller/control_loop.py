@@ -15,7 +15,7 @@ import numpy as np
 from rclpy.impl.rcutils_logger import RcutilsLogger
 
 from robodyn_ros.control import ArmController
-from robodyn_ros.control.state import COAST, FROM_STATE, SILENT
+from robodyn_ros.control.state import FROM_STATE, SILENT
 from robodyn_ros.nodes.cdr import JointStateSample
 from robodyn_ros.nodes.controller.clock import ControllerClock
 from robodyn_ros.nodes.controller.guard_link import GuardLink
@@ -49,8 +49,6 @@ class ControlLoop:
         Cycle time and stamps.
     log : RcutilsLogger
         Logger of the node.
-    rate : float
-        Minimum rate of torques between slower states, in Hz; 0: one torque per state.
     native : NativeControl or SharedControl, optional
         Loop outside of Python, which runs the cycle while the arm is under control.
     reason : str
@@ -71,16 +69,13 @@ class ControlLoop:
 
     def __init__(self, controller: ArmController, states: StateInput, output: TorqueOutput,
                  guard: GuardLink, clock: ControllerClock, log: RcutilsLogger,
-                 rate: float = 0.0, native: NativeControl | SharedControl | None = None,
-                 reason: str = ''):
+                 native: NativeControl | SharedControl | None = None, reason: str = ''):
         self._native, self._reason = native, reason
         self._controller, self._states, self._output = controller, states, output
-        self._guard, self._clock, self._log = guard, clock, log
-        self.active = self.coasting = self.sent = self._commands = False
+        self._guard, self._turns, self._clock, self._log = guard, guard.turns, clock, log
+        self.active = self.coasting = self.sent = False
         self.statistics = CycleStatistics()
         self._cycle_start = 0.0
-        self._period = 1.0 / rate if rate else math.inf
-        self._due = math.inf
         self._arrival, self._gap = time.monotonic(), 0.0
         self._torque = np.zeros(controller.model.nv)
 
@@ -92,9 +87,9 @@ class ControlLoop:
         self._guard.resume_from_guard(controller)
         states.bind()
         self.statistics.restart()
-        self.active, self.coasting, self._commands = True, False, False
+        self._turns.release()
+        self.active, self.coasting = True, False
         self._guard.since = time.monotonic()
-        self._due = math.inf
         if clock.lockstep:  # the simulator waits for the answer to the last state
             torque, _ = controller.update(clock.law_time(now), states.q, states.qd, states.effort)
             self._send(torque, clock.stamp)
@@ -103,7 +98,7 @@ class ControlLoop:
                 self._reason = self._native.start(self.statistics)
             except Exception:
                 self.deactivate()
-                controller.deactivate()
+                controller.activation.deactivate()
                 raise
         self._log.info('loop: ' + (self._native.name if self._native and not self._reason
                                    else f'python, because {self._reason}'))
@@ -154,7 +149,7 @@ class ControlLoop:
             wait(self._native.pause)
             self.coasting, self.sent = self._native.coasting, self._native.sent
             return
-        sample = self._states.wait(self._timeout())
+        sample = self._states.wait(self._turns.wait(time.monotonic()))
         self._cycle_start = time.monotonic()
         clock = self._clock
         if sample is None and clock.lockstep:
@@ -166,20 +161,16 @@ class ControlLoop:
         if sample is not None and self.active and clock.was_answered():
             self._output.command(self._torque, sample.stamp)
             return
-        permitted = self._update_permission()
-        torque = (self._states.elapse(now, permitted, now >= self._due) if sample is None
-                  else self._states.receive(sample, now, permitted, now >= self._due))
-        if not permitted:
-            self._due = math.inf
+        permitted = self._begin(sample is not None and self._states.usable)
+        due = self._turns.is_due
+        torque = (self._states.elapse(now, permitted, due) if sample is None
+                  else self._states.receive(sample, now, permitted, due))
+        self._turns.end(time.monotonic(), self._controller.status.states.kind)
         if torque is not None:
             self._send_result(torque, sample, now)
         elif permitted and clock.lockstep and not self.coasting:
             self._send(self._torque)  # the simulator waits for the answer to an unusable state too
-        self._guard.send_heartbeat(self._commands)
-
-    def _timeout(self) -> float:
-        """Return how long to wait for a state, in s: at most until a torque is due without one."""
-        return min(max(self._due - time.monotonic(), 0.0), COAST)
+        self._guard.send_heartbeat()
 
     @property
     def next_state(self) -> float:
@@ -213,21 +204,22 @@ class ControlLoop:
     def deactivate(self) -> None:
         """Stop answering states, and report that in the heartbeat."""
         self.stop_native()
-        self.active = self._commands = False
+        self.active = False
+        self._turns.release()
         self._guard.since = math.inf
         self._states.release()
-        self._guard.send_heartbeat(False)
+        self._guard.send_heartbeat()
 
-    def _update_permission(self) -> bool:
-        """Return whether the controller may command; act on a guard that commands."""
-        permitted = self._guard.may_command() or self._clock.lockstep
+    def _begin(self, received: bool) -> bool:
+        """Begin a turn; return whether to command in it; act on a guard that commands."""
+        permitted = self._guard.begin(received) or self._clock.lockstep
         if not self.active:
             return False
         if self._guard.problem and not self._controller.fault:
-            self._controller.fail(self._guard.problem)
+            self._controller.requests.fail(self._guard.problem)
         if self._guard.commands:
-            self._controller.lose()
-            self.coasting, self._commands = True, False
+            self._controller.cycle.lose()
+            self.coasting = True
         elif permitted:
             self._guard.resume_from_guard(self._controller)
         return permitted
@@ -235,7 +227,7 @@ class ControlLoop:
     def _send_result(self, torque: np.ndarray, sample: JointStateSample | None, now: float
                      ) -> None:
         """Send the torque of a state, or of its absence."""
-        states = self._controller.states
+        states = self._controller.status.states
         if sample is not None and states.kind == FROM_STATE:
             if states.pause:
                 self._log.warning(HELD_UP.format(float(states.pause)))
@@ -243,13 +235,10 @@ class ControlLoop:
                 self.statistics.restart()
             self.coasting = False
             self._send(torque, sample.stamp)
-            self._due = now + self._period
             self._add_statistics(in_seconds(sample.stamp), now)
             return
         if states.kind == SILENT:
-            self.coasting, self._due = True, math.inf
-        else:
-            self._due = max(self._due, now - self._period) + self._period
+            self.coasting = True
         self._send(torque)
 
     def _add_statistics(self, measured: float, now: float) -> None:
@@ -261,7 +250,8 @@ class ControlLoop:
         self.sent = self._clock.lockstep or not self._guard.paused()
         if not self.sent:
             return
-        self._torque, self._commands = torque, True
+        self._torque = torque
+        self._turns.sent(time.monotonic())
         self._clock.answer()
         if stamp is None:
             stamp = self._clock.stamp

@@ -12,7 +12,7 @@ from rclpy.subscription import Subscription
 from std_msgs.msg import Float64MultiArray, Header
 
 from robodyn_ros.control import ArmController
-from robodyn_ros.control.permission import CommandPermission
+from robodyn_ros.control.turn_host import TurnHost
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.commands import CommandReader
@@ -42,6 +42,8 @@ class GuardLink:
         Reader of the guard's torques.
     values : GuardSettings
         Parameters `guard.*`.
+    turns : TurnHost
+        Turns of the loop, with the permission to command.
 
     Attributes
     ----------
@@ -49,21 +51,21 @@ class GuardLink:
         Full name of the guard.
     heartbeat : Heartbeat
         Publisher of the heartbeat.
-    deference : CommandPermission
-        Permission to command.
+    turns : TurnHost
+        Turns of the loop.
     since : float
         Time of the steady clock since which the controller commands without an armed guard, s;
         infinite while it does not command.
 
     """
 
-    def __init__(self, node: Node, topic: str, reader: CommandReader, values: GuardSettings):
+    def __init__(self, node: Node, topic: str, reader: CommandReader, values: GuardSettings,
+                 turns: TurnHost):
         self._node, self._topic, self._reader = node, topic, reader
         self._states = _state_subscription(node, values.name)  # may raise
         self.name = self._states.topic.rpartition('/')[0]
         self.heartbeat = Heartbeat(node)
-        self.deference = CommandPermission(
-            values.use == 'required', values.timeout, expected=values.use != 'optional')
+        self.turns = turns
         self._commands: PolledSubscription | None = None
         self._polled, self.since = 0.0, math.inf
         self._required, self._logged = values.use == 'required', ''
@@ -77,32 +79,31 @@ class GuardLink:
     @property
     def commands(self) -> bool:
         """Whether the guard commands the arm."""
-        return self.deference.guard_commands
+        return self.turns.guard_commands
 
     @property
     def problem(self) -> str:
         """Return why the arm must not move; empty if it may."""
         unarmed = self._required and self.summary == _WATCHES
         return f'the guard is {_WATCHES}, and guard.use is required' if unarmed else (
-            self.deference.problem)
+            self.turns.problem)
 
     @property
     def refusal(self) -> str:
         """Return why the controller cannot be activated; empty if it can."""
-        return self.deference.refusal
+        return self.turns.refusal
 
     @property
     def silent(self) -> bool:
         """Whether the guard has become silent."""
-        return self.deference.silent
+        return self.turns.silent
 
     @property
     def summary(self) -> str:
         """Return the state of the guard, for diagnostics."""
-        deference = self.deference
-        if deference.silent:
+        if self.turns.silent:
             return 'silent'
-        state = deference.guard_state
+        state = self.turns.guard_state
         if state is GuardState.WATCHING and time.monotonic() - self.since > _UNARMED:
             return _WATCHES
         return 'none' if state is None else state.value
@@ -112,35 +113,36 @@ class GuardLink:
         """Return the publisher of the guard's state; empty: there is none yet."""
         return next(iter(self._states.bound), b'')
 
-    def may_command(self) -> bool:
-        """Return whether the controller may command; to be called every cycle."""
+    def begin(self, received: bool) -> bool:
+        """Begin a turn, with a state or without; return whether to command in it."""
         now = time.monotonic()
         if now - self._polled >= _POLL:
             self._polled = now
             self._poll(now)
-        permitted = self.deference.may_command(now)
+        permitted = self.turns.begin(now, received)
         self._log_changes()
         return permitted
 
     def paused(self) -> bool:
-        """Whether the process was held up since the last call of `may_command`."""
-        return self.deference.paused(time.monotonic())
+        """Whether the process was held up since the last call of `begin`."""
+        return self.turns.paused(time.monotonic())
 
-    def send_heartbeat(self, commands: bool) -> None:
-        """Send a heartbeat, with whether the controller commands."""
+    def send_heartbeat(self) -> None:
+        """Send a heartbeat, if one is due."""
         stamp = self.heartbeat.next_stamp()
-        phase = self.deference.heartbeat_sent(time.monotonic(), commands, stamp)
-        self.heartbeat.send(stamp, phase)
+        phase = self.turns.heartbeat(time.monotonic(), stamp)
+        if phase is not None:
+            self.heartbeat.send(stamp, phase)
 
     def resume_from_guard(self, controller: ArmController) -> None:
         """Start a controller from the last torque of a guard that commanded until now."""
         torque = self._take_last_torque()
         if torque is not None:
-            controller.start_from(torque)
+            controller.requests.start_from(torque)
 
     def _take_last_torque(self) -> np.ndarray | None:
         """Return the last torque of a guard that no longer commands, once; None without one."""
-        if self._commands is None or self.deference.guard_commands:
+        if self._commands is None or self.turns.guard_commands:
             return None
         message = self._commands.take()
         self._unsubscribe_commands()
@@ -162,17 +164,17 @@ class GuardLink:
         self._log_changes()
 
     def _poll(self, now: float) -> None:
-        if self.deference.silent:  # another one may guard from now on
+        if self.turns.silent:  # another one may guard from now on
             self._states.bound = frozenset()
         message = self._states.take()
         if message is not None and message.frame_id in _STATES:
             gone = message.frame_id == GuardState.GONE.value
             self._states.bound = frozenset() if gone else frozenset([self._states.source])
-            self.deference.receive(now, _STATES[message.frame_id], nanoseconds(message.stamp))
+            self.turns.guard_heard(now, _STATES[message.frame_id], nanoseconds(message.stamp))
         self._subscribe_commands()
 
     def _subscribe_commands(self) -> None:
-        if self.deference.guard_state is GuardState.COMMANDING and self._commands is None:
+        if self.turns.guard_state is GuardState.COMMANDING and self._commands is None:
             self._commands = PolledSubscription(
                 self._node, Float64MultiArray, self._topic, qos.newest())
 
@@ -183,7 +185,7 @@ class GuardLink:
 
     def _log_changes(self) -> None:
         """Log changes of the guard's state."""
-        if math.isfinite(self.since) and self.deference.guard_state is not GuardState.WATCHING:
+        if math.isfinite(self.since) and self.turns.guard_state is not GuardState.WATCHING:
             self.since = time.monotonic()
         text = self.summary
         if text == self._logged:

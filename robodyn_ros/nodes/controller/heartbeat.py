@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import time
 
 from rclpy.node import Node, PublisherEventCallbacks
 from rclpy.publisher import Publisher
 from std_msgs.msg import Header
 
-from robodyn_ros.control.permission import SPACING
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.conversions import set_stamp
 from robodyn_ros.nodes.sending import send
@@ -34,9 +32,7 @@ class Heartbeat:
                                                 event_callbacks=PublisherEventCallbacks(
                                                     use_default_callbacks=False))
         self._message = Header()
-        self._stamp, self._sent = 0, -math.inf
-        self._phase: Phase | None = None
-        self._subscribed = False
+        self._stamp, self._subscribed = 0, False
 
     def destroy(self) -> None:
         """Close the topic."""
@@ -63,13 +59,11 @@ class Heartbeat:
 
     def resume_after(self, stamp: int) -> None:
         """Continue after the last stamp of the native loop, in ns."""
-        self._stamp, self._phase = max(stamp, self._stamp), None
+        self._stamp = max(stamp, self._stamp)
 
     def send(self, stamp: int, phase: Phase) -> None:
-        """Publish a heartbeat if the phase has changed or the last one is `SPACING` old."""
-        now = time.monotonic()  # the clock of the stamps may be set back
-        if self._subscribed and (phase is not self._phase or now - self._sent >= SPACING):
-            self._sent, self._phase = now, phase
+        """Publish a heartbeat, if the topic has subscribers."""
+        if self._subscribed:
             set_stamp(self._message.stamp, stamp)
             self._message.frame_id = phase.value
             send(self._publisher, self._message)

@@ -122,8 +122,8 @@ class Inputs:
             'payload': ', '.join(loads) or 'none',
             'payload learned': controller.adaptation.summary,
             'gravity (m/s^2)': ', '.join(f'{x:g}' for x in controller.loads.gravity),
-            'external wrench': ', '.join(controller.wrenches.links) or 'none',
-            'target wrench': ', '.join(controller.target.links) or 'none',
+            'external wrench': ', '.join(controller.inputs.wrenches.links) or 'none',
+            'target wrench': ', '.join(controller.inputs.target.links) or 'none',
             **{f'{kind} messages refused': str(count)
                for kind, count in self.refusals.counts.items()}}
 
@@ -134,32 +134,32 @@ class Inputs:
             self.refusals.add(kind, f'refused on ~/{kind.replace(" ", "_")}: {error}')
 
     def _linear_feedback(self, data: bytes) -> None:
-        self._controller.take_linear_feedback(self._law_time(), self._linear.decode(data))
+        self._controller.inputs.take_linear_feedback(self._law_time(), self._linear.decode(data))
 
     def _payload(self, message: InertiaStamped) -> None:
         payload = payload_from(message)
-        self._controller.set_payload(payload)
+        self._controller.load_changes.set_payload(payload)
         self._node.get_logger().info(
             f'payload on link {payload.link!r}: {payload.mass:g} kg' if payload.mass
             else f'no payload on link {payload.link!r} any more')
 
     def _gravity(self, message: Vector3Stamped) -> None:
         gravity = gravity_from(message, self._controller.model.base_link)
-        self._controller.set_gravity(gravity)
+        self._controller.load_changes.set_gravity(gravity)
         self._node.get_logger().info(f'gravity is {gravity} m/s^2 in the frame of the base')
 
     def _wrench(self, message: WrenchStamped) -> None:
         wrench, link = message.wrench, link_of(message, 'it acts on')
-        self._controller.apply_wrench(self._law_time(), link,
-                                      [*vector(wrench.force), *vector(wrench.torque)])
+        self._controller.inputs.apply_wrench(self._law_time(), link,
+                                             [*vector(wrench.force), *vector(wrench.torque)])
 
     def _press(self, message: WrenchStamped) -> None:
         wrench, link = message.wrench, link_of(message, 'is to press')
-        self._controller.press(self._law_time(), link,
-                               [*vector(wrench.force), *vector(wrench.torque)])
+        self._controller.inputs.press(self._law_time(), link,
+                                      [*vector(wrench.force), *vector(wrench.torque)])
 
     def _reflect(self, data: bytes) -> None:
-        self._controller.reflect(self._law_time(), efforts_by_name(
+        self._controller.inputs.reflect(self._law_time(), efforts_by_name(
             self._decoder.decode(data), self._controller.model.joint_names))
 
     def _scale(self, message: Float64) -> None:
@@ -170,5 +170,4 @@ class Inputs:
             self._node.get_logger().info(f'speed scaling {speed.scaling:g}')
 
     def _pose(self, message: PoseStamped) -> None:
-        self._controller.reach(*pose_from(message, self._controller.model.base_link))
-        self._controller.stream.replaced_by('a pose on ~/target_pose')
+        self._controller.motions.reach(*pose_from(message, self._controller.model.base_link))

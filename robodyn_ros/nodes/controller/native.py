@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from rclpy.node import Node
 
 from robodyn_ros.control import ArmController
@@ -70,9 +68,7 @@ class NativeControl:
         handles = LoopHandles(node, states.subscription, guard.state_subscription,
                               output.publisher, guard.heartbeat.publisher, output.message,
                               output.order)
-        self._loop = NativeLoop(
-            controller.host, guard.deference, handles, clock.simulated,
-            1.0 / values.fixed_rate if values.fixed_rate else math.inf, values.loop_patience)
+        self._loop = NativeLoop(controller.host, guard.turns, handles, clock.simulated)
         self._rows = Rows(self._loop.exchange, controller, output, clock, self._log)
         self.sent = self._lost = False
         self._errors = self._others = 0
@@ -105,7 +101,7 @@ class NativeControl:
 
     def _register(self, layout) -> str:
         return self._loop.register(layout, self._controller.model.joint_names,
-                                   self._controller.needs_velocity)
+                                   self._controller.status.needs_velocity)
 
     def stop(self) -> None:
         """Stop the loop, if it runs."""
@@ -125,7 +121,7 @@ class NativeControl:
         loop.exchange.reset_watchdog()
         loop.block['guard_subscribed'] = guard.heartbeat.subscribed
         answered = self._read_all()
-        controller.check_time()
+        controller.cycle.check_time()
         errors = loop.block['errors']
         if errors != self._errors:
             self._errors = errors
@@ -138,7 +134,7 @@ class NativeControl:
         if foreign := loop.foreign:
             self._states.foreign = foreign
         if guard.problem and not controller.fault:
-            controller.fail(guard.problem)
+            controller.requests.fail(guard.problem)
         if loop.block['lost']:
             self._defer_to_guard()
         others, self._others = self._others, loop.block['others']
@@ -179,7 +175,7 @@ class NativeControl:
     def _defer_to_guard(self) -> None:
         """Stop commanding while the guard commands; then resume from its last torque."""
         if not self._lost:
-            self._controller.lose()
+            self._controller.cycle.lose()
             self._loop.exchange.submit()
             self._lost = True
         self._rows.coasting = True
@@ -205,7 +201,7 @@ class NativeControl:
 
     def _set_cause(self, problem: str) -> None:
         """Set why no state is used, for the text about the silence."""
-        cause = self._controller.cause(problem)
+        cause = self._controller.requests.cause(problem)
         self._loop.block.set_number('cause', cause)
         self._controller.host.state.cause[()] = cause
 

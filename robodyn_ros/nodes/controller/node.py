@@ -77,14 +77,14 @@ class ControllerNode(LifecycleNode):
         if not names or self.components is None:  # at the start there is no such attribute
             return None
         controller = self.components.controller
-        design = controller.check_change(values.control, 'mode' in names)
+        design = controller.changes.check(values.control, 'mode' in names)
         check_limits(controller.model.joint_names, design.bounds, self.components.configured)
         return design
 
     def _change(self, values: ControllerSettings, names: list[str], design: Design | None) -> None:
         """Put changed parameters into effect, from the next cycle on."""
         if design is not None and self.components is not None:
-            self.components.controller.apply(design, 'mode' in names)
+            self.components.controller.changes.apply(design, 'mode' in names)
             given = settings.values(values)
             changed = (f'{name} = {given[name]}' for name in names)
             self.get_logger().info(f'changed: {", ".join(changed)}')
@@ -135,7 +135,7 @@ class ControllerNode(LifecycleNode):
         model = components.controller.model
         joints = ', '.join(model.joint_names)
         self.get_logger().info(f'{model.name}: {model.nv} joints ({joints})')
-        if missing := components.controller.missing_rotors:
+        if missing := components.controller.status.missing_rotors:
             self.get_logger().warning(missing)
         added = components.controller.design.gains.feedback_inertia
         if added.any():
@@ -208,8 +208,9 @@ class ControllerNode(LifecycleNode):
 
         speed = controller.path_speed
         requests = {'pause': speed.pause, 'resume': speed.resume,
-                    'hold': controller.hold, 'float': controller.compensate_gravity,
-                    'stop': lambda: controller.stop('a stop was requested'),
+                    'hold': controller.requests.hold,
+                    'float': controller.requests.compensate_gravity,
+                    'stop': lambda: controller.requests.stop('a stop was requested'),
                     'reset_fault': reset_fault}
         self._requests = [
             self.create_service(Trigger, f'~/{name}', _service_callback(act, controller))

@@ -28,7 +28,7 @@ class GuardSettings:
         'optional', 'Need of the guard. expected: activation only after it was seen, for a system '
         'that has a guard, which may be commanding. required: motion only with it, in addition.',
         choices=GUARD_USES, read_only=True)
-    timeout: float = parameter(
+    silent_after: float = parameter(
         0.5, 'Silence after which the guard counts as gone.', 's', 0.1, 10.0, read_only=True)
 
 

@@ -98,7 +98,7 @@ class ControllerReport:
             self._logged = text
             if controller.fault:
                 log.error(f'fault: {text}')
-            elif text and controller.aborted:
+            elif text and controller.status.aborted:
                 log.warning(f'motion aborted: {text}')
             elif text and not controller.stream.moves:
                 log.info(text)
@@ -112,7 +112,7 @@ class ControllerReport:
         """Log implausible velocities, unmet goals, reduced gains and recovery; once each."""
         controller, log = self._controller, self._node.get_logger()
         self._log_velocities()
-        trajectory, _ = controller.trajectory
+        trajectory, _ = controller.status.trajectory
         if trajectory is not self._unmet and (unmet := self._unmet_goal()):
             self._unmet = trajectory
             log.warning(f'{unmet}; {self._remedy()}widen constraints.<joint>.goal; '
@@ -133,7 +133,7 @@ class ControllerReport:
     def _log_reduced_gains(self) -> None:
         """Log once per law the joints whose gains are reduced."""
         controller = self._controller
-        law, reduced = controller.law_at_work, controller.gain_reduction
+        law, reduced = controller.status.law_at_work, controller.status.gain_reduction
         if reduced and law not in self._reduced:
             self._reduced.add(law)
             self._node.get_logger().warning(
@@ -144,7 +144,7 @@ class ControllerReport:
 
     def _log_unstable_gains(self) -> None:
         """Log once per gains that they are too high for the rate or the lateness of the states."""
-        reason = self._controller.unstable_gains
+        reason = self._controller.status.unstable_gains
         if reason and self._controller.design.gains is not self._unstable:
             self._unstable = self._controller.design.gains
             self._node.get_logger().warning(
@@ -153,7 +153,7 @@ class ControllerReport:
 
     def _log_oscillations(self) -> None:
         """Log each time that the feedback of a joint is lowered because it oscillated."""
-        found = self._controller.oscillations
+        found = self._controller.status.oscillations
         for name, (part, text) in found.items():
             if part < self._lowered.get(name, 1.0):
                 self._node.get_logger().warning(text)
@@ -168,13 +168,14 @@ class ControllerReport:
         self._loop = loop
         if again:  # it was logged
             return
-        (log.info if loop.answers else log.warning)(f'loop measured: {controller.loop_summary}')
-        for text in controller.measured_loops.values():
+        (log.info if loop.answers else log.warning)(
+            f'loop measured: {controller.status.loop_summary}')
+        for text in controller.status.measured_loops.values():
             log.info(text)
 
     def _log_recovery(self) -> None:
         """Log once that joints are beyond their limits, and that they are inside again."""
-        recovery, log = self._controller.recovery, self._node.get_logger()
+        recovery, log = self._controller.status.recovery, self._node.get_logger()
         if bool(recovery) == self._recovers:
             return
         self._recovers = bool(recovery)
@@ -186,10 +187,10 @@ class ControllerReport:
     def _log_velocities(self) -> None:
         """Log joints whose velocity has become implausible."""
         controller = self._controller
-        found = dict.fromkeys(controller.unreported_velocities, 'zero, NaN or not reported')
+        found = dict.fromkeys(controller.status.unreported_velocities, 'zero, NaN or not reported')
         found |= {name: f'{ratio:.2f} times the change of position' if abs(ratio - 1.0) > _EQUAL
                   else 'late: filtered, or out of step with the position'
-                  for name, ratio in controller.contradicted_velocities.items()}
+                  for name, ratio in controller.status.contradicted_velocities.items()}
         new = found.keys() - self._implausible.keys()
         self._implausible = found
         if not new:
@@ -197,14 +198,14 @@ class ControllerReport:
         named = ', '.join(f'{name} ({found[name]})' for name in sorted(new))
         self._node.get_logger().warning(f'velocity of {named}: ' + (
             'used nevertheless, as velocity_source is measured; correct the driver'
-            if controller.needs_velocity else
+            if controller.status.needs_velocity else
             'estimated from positions, feedback is lowered where the delay requires it; '
             'correct the driver, or start with velocity_source estimated'))
 
     def _unmet_goal(self) -> str:
         """Return which goal tolerance is still not met `_LATE` after the last point, or ''."""
-        trajectory, elapsed = self._controller.trajectory
-        unmet = self._controller.unmet_goal
+        trajectory, elapsed = self._controller.status.trajectory
+        unmet = self._controller.status.unmet_goal
         late = elapsed - trajectory.duration if trajectory is not None and unmet else 0.0
         return (f'the goal is not reached {late:.1f} s after the last point: {unmet}'
                 if late >= _LATE else '')
@@ -225,11 +226,11 @@ class ControllerReport:
             return DiagnosticStatus.WARN, states.reason
         if self._guard.silent:
             return DiagnosticStatus.WARN, 'the guard is silent'
-        if recovery := controller.recovery:
+        if recovery := controller.status.recovery:
             return DiagnosticStatus.WARN, recovery
-        if estimated := controller.doubted_velocities:
+        if estimated := controller.status.doubted_velocities:
             return DiagnosticStatus.WARN, f'velocity of {", ".join(estimated)} is estimated'
-        if shaken := controller.oscillations:
+        if shaken := controller.status.oscillations:
             return DiagnosticStatus.WARN, next(iter(shaken.values()))[1]
         if unmet := self._unmet_goal():
             return DiagnosticStatus.WARN, unmet
@@ -240,17 +241,18 @@ class ControllerReport:
 
     def _figures(self, states: StaleVerdict) -> dict[str, str]:
         controller, model = self._controller, self._controller.model
+        status = controller.status
         return {
-            'mode': controller.mode.value, 'law': controller.law_at_work,
-            'fault': controller.fault, 'recovery': controller.recovery,
+            'mode': controller.mode.value, 'law': status.law_at_work,
+            'fault': controller.fault, 'recovery': status.recovery,
             'guard': self._guard.summary, 'loop': self._cycle.loop,
-            _LOOP: _MEASURES if controller.loop.running else controller.loop_summary,
-            _NUMBERS: json.dumps(controller.loop_numbers),
-            _CHANGED: '; '.join(controller.measured_loops.values()),
+            _LOOP: _MEASURES if controller.loop.running else status.loop_summary,
+            _NUMBERS: json.dumps(status.loop_numbers),
+            _CHANGED: '; '.join(status.measured_loops.values()),
             'last motion': controller.message,
-            'motion aborted': str(controller.aborted),
-            'last result': '' if controller.code is None else controller.code.name,
-            'unmet goal tolerance': controller.unmet_goal,
+            'motion aborted': str(status.aborted),
+            'last result': '' if status.code is None else status.code.name,
+            'unmet goal tolerance': status.unmet_goal,
             'speed along the path': controller.path_speed.text,
             'stream': controller.stream.summary,
             'targets refused': str(self._trajectories.streams.refused),
@@ -260,16 +262,15 @@ class ControllerReport:
             'state age (ms)': f'{1e3 * states.age:.1f}',
             'states refused': str(self._states.refused + self._cycle.refused),
             **self._cycle.summary(),
-            'feedback (%)': format(
-                100.0 * controller.feedback_part * controller.bandwidth_factor, '.0f'),
+            'feedback (%)': f'{100.0 * status.feedback_part * status.bandwidth_factor:.0f}',
             'feedback lowered for oscillation': _percentages(
-                {name: 1.0 - part for name, (part, _) in controller.oscillations.items()}),
-            'feedback reduced at most': _percentages(controller.gain_reduction),
+                {name: 1.0 - part for name, (part, _) in status.oscillations.items()}),
+            'feedback reduced at most': _percentages(status.gain_reduction),
             'feedback inertia': ', '.join(f"'{name}' {value:.2g}" for name, value in
-                                          controller.feedback_inertia.items()),
-            'velocities estimated': ', '.join(controller.estimated_velocities),
-            'velocity outliers': str(controller.velocity_outliers),
-            'saturated joints': ', '.join(controller.saturated_joints()),
+                                          status.feedback_inertia.items()),
+            'velocities estimated': ', '.join(status.estimated_velocities),
+            'velocity outliers': str(status.velocity_outliers),
+            'saturated joints': ', '.join(status.saturated_joints()),
             'robot': model.name, 'joints': ', '.join(model.joint_names),
             'moving mass (kg)': f'{model.mass.sum():.3f}', **self._inputs.summary(),
             **self._other_commanders.summary(),
@@ -283,7 +284,7 @@ def _percentages(parts: dict[str, float]) -> str:
 
 def task_summary(controller: ArmController) -> dict[str, str]:
     """Return the diagnostics of a Cartesian law; empty while another law is at work."""
-    task = controller.task
+    task = controller.status.task
     if task is None:
         return {}
     linear, angular = (float(np.linalg.norm(part)) for part in np.split(task.pose_error, 2))

@@ -75,7 +75,7 @@ class Rows:
         if sent and self._telemetry.has_subscribers:
             self._exchange.load_row(row)
             self._telemetry.publish(row.stamp if answers else self._stamp_of(row),
-                                    self._controller.sent)
+                                    self._controller.status.sent)
         self.coasting = row.kind == SILENT
         if not answers:
             return False

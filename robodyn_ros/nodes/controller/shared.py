@@ -111,7 +111,7 @@ class SharedControl:
         _, q, qd, torque = loop.state()
         now = self._clock.now()
         controller.activate(self._clock.law_time(now), q, qd, now)
-        controller.start_from(torque)
+        controller.requests.start_from(torque)
         try:
             loop.hand_over()
         except NativeLoopError as error:
@@ -136,7 +136,7 @@ class SharedControl:
             return
         loop.exchange.reset_watchdog()
         self._rows.read_all()
-        self._controller.check_time()
+        self._controller.cycle.check_time()
         if reason := self._interruption():
             self._lose(reason)
         else:
@@ -155,7 +155,7 @@ class SharedControl:
     def _lose(self, reason: str) -> None:
         self._loop.release()
         self.lost = reason
-        self._controller.fail(reason)
+        self._controller.requests.fail(reason)
         self._attempt = time.monotonic()
 
     def _resume(self) -> None:

@@ -49,8 +49,8 @@ class Shutdown:
         releases = values.shutdown_effort == 'release'
         result = f'the last torque is {"zero" if releases else "the gravity torque"}'
         try:
-            controller.shut_down('the controller is deactivated',
-                                 values.release_time if releases else None)
+            controller.requests.shut_down('the controller is deactivated',
+                                          values.release_time if releases else None)
             cycle.run(self._over, _LONGEST + 4.0 * values.control.stop_time + (
                 values.release_time if releases else 0.0))
         except Exception:  # a torque of the last motion must not remain the last one
@@ -60,26 +60,27 @@ class Shutdown:
             result = 'the guard commands the arm'
         elif cycle.lost:
             result = cycle.lost
-        elif not controller.shutdown_over:
+        elif not controller.status.shutdown_over:
             result = 'the arm may not be at rest; the last torque is the gravity torque'
             self._send_gravity_torque()
         cycle.deactivate()
         self._output.wait_until_acknowledged()
-        controller.deactivate()
+        controller.activation.deactivate()
         self._log.info(f'deactivated: {result}')
 
     def _over(self) -> bool:
         cycle = self._cycle
         return bool(cycle.lost) or self._guard.commands or cycle.simulation_stopped or (
-            self._controller.shutdown_over and cycle.sent)
+            self._controller.status.shutdown_over and cycle.sent)
 
     def _send_gravity_torque(self) -> None:
         """Send the gravity torque, once the guard permits it or commands."""
         while not self._guard.commands:
-            permitted = self._guard.may_command()
+            permitted = self._guard.begin(received=False)
             if permitted:
                 self._output.command(self._controller.gravity_torque())
-            self._guard.send_heartbeat(permitted)
+                self._guard.turns.sent(time.monotonic())
+            self._guard.send_heartbeat()
             if permitted:
                 return
             time.sleep(COAST)

@@ -44,6 +44,8 @@ class StateInput:
         Last state that was used.
     topic : str
         Full name of the topic.
+    usable : bool
+        Whether the sample of the last `wait` completes a state.
 
     """
 
@@ -51,11 +53,11 @@ class StateInput:
                  controller: ArmController, clock: ControllerClock):
         self.topic, self._decoder = subscription.topic, decoder
         self._subscription, self._clock, self._controller = subscription, clock, controller
-        self._states, state = controller.states, controller.host.state
+        self._states, state = controller.status.states, controller.host.state
         self.q, self.qd, self.effort = self._states.q, self._states.qd, self._states.effort
         self._assembler = JointStateAssembler(controller.model.joint_names, state.q, state.qd,
-                                              state.effort, controller.needs_velocity)
-        self._usable = False
+                                              state.effort, controller.status.needs_velocity)
+        self.usable = False
         # by publisher: time and joints of its last message
         self._sources: dict[bytes, tuple[float, list[str]]] = {}
         self._first = math.inf  # time of the first message
@@ -140,16 +142,16 @@ class StateInput:
         is answered.
         """
         newest = self._subscription.wait(timeout)
-        self._usable = newest is not None and self._read(newest)
+        self.usable = newest is not None and self._read(newest)
         for sample in () if self._clock.lockstep else self._subscription.waiting():
             if self._read(sample):
-                newest, self._usable = sample, True
+                newest, self.usable = sample, True
         return newest
 
     def receive(self, sample: JointStateSample, now: float, permitted: bool, due: bool = False
                 ) -> np.ndarray | None:
         """Process the sample of `wait`, arrived `now`; return the torque to send, if any."""
-        if not self._usable:
+        if not self.usable:
             return self.elapse(now, permitted, due)
         stamp = in_seconds(sample.stamp)
         return self._controller.receive(
@@ -157,7 +159,7 @@ class StateInput:
 
     def elapse(self, now: float, permitted: bool, due: bool = False) -> np.ndarray | None:
         """Return the torque that is due without a state, if any."""
-        return self._controller.wait(now, permitted, due, self._unreadable)
+        return self._controller.cycle.wait(now, permitted, due, self._unreadable)
 
     @property
     def complete(self) -> bool:
@@ -173,7 +175,7 @@ class StateInput:
     @property
     def problem(self) -> str:
         """Reason why the last message was not used, or what the state still lacks."""
-        return self._unreadable or self._controller.state_problem
+        return self._unreadable or self._controller.status.state_problem
 
     @property
     def _unreadable(self) -> str:
@@ -188,4 +190,4 @@ class StateInput:
         age = now - min(float(self._states.measured), now)
         level = freshness(age, settings.hold, settings.stop)
         fresh = level is Freshness.FRESH
-        return StaleVerdict(level, age, '' if fresh else self._controller.silence(age))
+        return StaleVerdict(level, age, '' if fresh else self._controller.status.silence(age))

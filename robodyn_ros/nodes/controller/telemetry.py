@@ -96,7 +96,7 @@ class Telemetry:
         self._subscribed = _with_subscribers(self._every_cycle)
         for publisher, topic in _with_subscribers(self._periodic):
             send(publisher, topic.message(self._node.get_clock().now().nanoseconds,
-                                          self._controller.sent))
+                                          self._controller.status.sent))
 
     def command(self, stamp: int, torque: np.ndarray) -> None:
         """Publish named efforts; for drivers that take their commands in this form."""

@@ -91,10 +91,11 @@ class ControllerMonitor:
         if command is not None:
             self._reader.read_array(command)
         alone = guard.in_charge or not guard.controller_alive
+        in_charge = guard.in_charge
         self._poll_load(self._payload, alone,
-                        lambda each: torque.set_payload(payload_from(each)))
-        self._poll_load(self._gravity, alone,
-                        lambda each: torque.set_gravity(gravity_from(each, self._base)))
+                        lambda each: torque.set_payload(payload_from(each), in_charge))
+        self._poll_load(self._gravity, alone, lambda each: torque.set_gravity(
+            gravity_from(each, self._base), in_charge))
 
     def _poll_load(self, subscription: PolledSubscription, alone: bool, take) -> None:
         message = subscription.take()

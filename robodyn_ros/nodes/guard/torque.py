@@ -27,6 +27,8 @@ from robodyn_ros.safety.limits import effort_and_rate, TorqueLimits
 _BRAKE = 80.0    # 1/s, deceleration per excess speed near a limit
 _REACH = 0.1     # s, shortest time in which a joint may reach its limit
 _SLACK = 1e-3    # rad or m between a joint beyond its limit and its wall
+_FALSE = 0.5     # of its hold, that the guard needs against a load that is false
+_BLEND = 1.0     # s in which a load comes into use while the guard commands
 
 
 class GuardTorque:
@@ -67,9 +69,13 @@ class GuardTorque:
         self._walls = np.array([dynamics.model.lower, dynamics.model.upper], dtype=float)
         self._anchor = Anchor(*self._walls)
         self._passive = GuardPassiveStop(dynamics, self._torque_of)
-        (self._q, self._zero, self._qdd, self._brake, self._gravity, self._hold,
-         self._torque) = np.zeros((7, nv))
+        (self._q, self._zero, self._qdd, self._brake, self._weight, self._gravity, self._hold,
+         self._torque) = np.zeros((8, nv))
         self._last_time = 0.0
+        self._loads_before = self.loads.payloads, self.loads.gravity
+        # loads that are told: begin of their use in s, numbers before and after
+        self._numbers = dynamics.runtime.copy()
+        self._told = -np.inf, self._numbers, self._numbers
         self._apply(values, effort * margin)
         self.update(0.0, np.zeros(nv), np.zeros(nv))  # compiles the dynamics
 
@@ -107,6 +113,7 @@ class GuardTorque:
     def start(self, now: float, q: np.ndarray, qd: np.ndarray, torque: np.ndarray | None) -> None:
         """Start from the last torque of the controller, or from the gravity torque if None."""
         self._q[:], self._last_time = q, now
+        self._loads_before = self.loads.payloads, self.loads.gravity
         self._walls[:] = np.minimum(self._model.lower, q), np.maximum(self._model.upper, q)
         self._anchor.reset(q, qd, self._damping)
         self._hold.fill(0.0)
@@ -118,7 +125,7 @@ class GuardTorque:
         """Return the torque for a fresh state, (nv,); overwritten by the next call."""
         self._q[:] = q
         self._move_walls(q)
-        self._dynamics.gravity(q, out=self._gravity)
+        self._update_gravity(now)
         self._update_hold(q, qd)
         self._passive.watch(now, q, qd, self._anchor.error * self._damping, self.last)
         if self.swings:
@@ -141,9 +148,17 @@ class GuardTorque:
 
     def update_without_state(self, now: float) -> np.ndarray:
         """Return the torque without a fresh state: last hold, gravity at the last position."""
-        self._dynamics.gravity(self._q, out=self._gravity)
+        self._update_gravity(now)
         self._torque[:] = self._hold
         return self._supervised(now)
+
+    def _update_gravity(self, now: float) -> None:
+        """Compute the gravity torque with the loads that are told, and with those of feedback."""
+        self._dynamics.gravity(self._q, out=self._weight)
+        begin, before, after = self._told
+        part = min(max((now - begin) / _BLEND, 0.0), 1.0)
+        self._numbers = before + part * (after - before)
+        self._gravity[:] = self.loads.gravity_torque(self._q, self._numbers)
 
     def release_hold(self) -> None:
         """Remove the hold: `update_without_state` returns the gravity torque alone."""
@@ -162,7 +177,7 @@ class GuardTorque:
     def _accelerate(self, qdd: np.ndarray, out: np.ndarray) -> None:
         """Compute the torque for an acceleration, without gravity torque."""
         self._dynamics.inverse_dynamics(self._q, self._zero, qdd, out=out)
-        out -= self._gravity
+        out -= self._weight
         out += self.armature * qdd
 
     def _torque_of(self, qdd: np.ndarray) -> np.ndarray:
@@ -170,14 +185,23 @@ class GuardTorque:
         self._accelerate(qdd, result)
         return result
 
-    def set_payload(self, payload: Payload) -> None:
-        """Set a payload; raise `ModelError` if its gravity torque exceeds the effort limits."""
-        self._change_loads(self.loads.with_payload(payload), self.loads.gravity)
+    def set_payload(self, payload: Payload, in_charge: bool) -> None:
+        """
+        Set a payload.
 
-    def set_gravity(self, gravity) -> None:
+        Raises
+        ------
+        ModelError
+            Its gravity torque exceeds the effort limits; or, while the guard is in charge, differs
+            from that at the takeover by more than the guard could hold against, were it false.
+
+        """
+        self._change_loads(self.loads.with_payload(payload), self.loads.gravity, in_charge)
+
+    def set_gravity(self, gravity, in_charge: bool) -> None:
         """Set the gravity vector, in m/s^2; raise as `set_payload`."""
         check_gravity(gravity)
-        self._change_loads(self.loads.payloads, gravity)
+        self._change_loads(self.loads.payloads, gravity, in_charge)
 
     def set_loads(self, payloads: Sequence[Payload], gravity, armature: np.ndarray) -> None:
         """Set the loads of the controller; raise `RobodynError` if they are not physical."""
@@ -187,18 +211,41 @@ class GuardTorque:
             self.loads.slot_body(load.link)
             check_body(load)
         self.loads.change({load.link: load for load in payloads if load.mass}, gravity)
+        told = self._dynamics.runtime.copy()
+        self._told = -np.inf, told, told
         self.armature[:] = armature
 
-    def _change_loads(self, payloads, gravity) -> None:
-        torque = self._gravity_scale * self.loads.gravity_torque(
+    def _change_loads(self, payloads, gravity, in_charge: bool) -> None:
+        torque = self._gravity_torque(payloads, gravity)
+        self._check(torque, self._usable, 'would need {} to hold the arm here, its motor may give '
+                    '{}')
+        if in_charge:
+            change = torque - self._gravity_torque(*self._loads_before)
+            self._check(change, _FALSE * self._hold_effort,
+                        'would get {} more or less than at the takeover; while the guard commands '
+                        'it takes no load that it could not hold against: {} (hold_effort)')
+        self.loads.change(payloads, gravity)
+        told = self._dynamics.runtime.copy()
+        self._told = -np.inf, told, told
+        if in_charge:
+            # a load that is false would throw a light joint: as gravity, before the hold resists;
+            # as inertia of its feedback at any time
+            self._told = self._last_time, self._numbers, told
+            before = self._loads_before[0]
+            lightest = {link: min(load, before[link], key=lambda each: each.mass)
+                        for link, load in payloads.items() if link in before}
+            self._dynamics.runtime[:] = self.loads.runtime_parameters(lightest, gravity)
+
+    def _gravity_torque(self, payloads, gravity) -> np.ndarray:
+        return self._gravity_scale * self.loads.gravity_torque(
             self._q, self.loads.runtime_parameters(payloads, gravity))
-        excess = np.abs(torque) - self._usable
+
+    def _check(self, torque: np.ndarray, bound: np.ndarray, text: str) -> None:
+        excess = np.abs(torque) - bound
         j = int(np.argmax(excess))
         if excess[j] > 0.0:
-            raise ModelError(
-                f"joint '{self._model.joint_names[j]}' would need {torque[j]:.4g} to hold the "
-                f'arm here, its motor may give {self._usable[j]:.4g}')
-        self.loads.change(payloads, gravity)
+            raise ModelError(f"joint '{self._model.joint_names[j]}' " + text.format(
+                f'{torque[j]:.4g}', f'{bound[j]:.4g}'))
 
     def _apply(self, values: GuardSettings, usable: np.ndarray) -> None:
         self._usable, self._damping = usable, values.damping

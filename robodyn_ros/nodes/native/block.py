@@ -19,15 +19,14 @@ def places_of(words: Sequence[str]) -> dict[str, int]:
 # words of the controller's loop
 
 FUNCTIONS = ('clear', 'add_subscription', 'add_guard_condition', 'wait', 'take', 'publish',
-             'forget_error', 'clock_gettime', 'usleep', 'receive', 'begin', 'check',
-             'heartbeat_sent', 'cycle')
+             'forget_error', 'clock_gettime', 'usleep', 'turn_wait', 'turn_guard_heard',
+             'turn_begin', 'turn_check', 'turn_sent', 'turn_end', 'turn_heartbeat', 'cycle')
 WORDS = (
     # set by Python before the loop starts
     *FUNCTIONS, 'wait_set', 'wake', 'states', 'guard_states', 'torques', 'heartbeats',
     'state_message', 'guard_message', 'torque_message', 'torque_data', 'heartbeat_messages',
-    'guard_state_table', 'guard_state_count', 'order', 'joints', 'simulated', '~period',
-    '~patience',
-    'turn', 'before', 'permission_program', 'permission', 'result', 'permission_bytes',
+    'guard_state_table', 'guard_state_count', 'order', 'joints', 'simulated',
+    'inputs', 'before', 'turn_program', 'turn', 'result', 'turn_bytes',
     'cycle_block', 'state', 'memory', 'memory_bytes', 'torque', 'program_slot', 'segments_slot',
     'since', 'depth', 'ring', 'ring_rows', 'ring_bytes',
     # address of a message info; publishers that are bound, 0: any
@@ -38,13 +37,12 @@ WORDS = (
     'stop', 'guard_subscribed', 'layouts', 'layout_count', 'current', 'chosen', 'lost', '~alive',
     '~cause',
     # set by machine code; using: index, used: number of the program of this turn; count: turns;
-    # refused, others: messages of unknown layouts, of other joints; commands: torques are sent;
-    # sent, withheld: torques; unsent: the last one was withheld; failures: to publish, in a row;
-    # due: time of the next torque without a state; strangers: messages of other publishers,
-    # foreign: the last of them
+    # refused, others: messages of unknown layouts, of other joints; sent, withheld: torques;
+    # unsent: the last one was withheld; strangers: messages of other publishers, foreign: the
+    # last of them
     'using', 'used', 'count', 'unknown', 'unknown_bytes', 'unknown_length', 'refused', 'others',
-    'errors', 'commands', 'sent', 'failures', '~due', 'heartbeat_stamp', '~heartbeat_time',
-    'heartbeat_phase', 'unsent', 'withheld', 'stamp', 'strangers', 'foreign0', 'foreign1',
+    'errors', 'sent', 'heartbeat_stamp', 'unsent', 'withheld', 'stamp', 'strangers', 'foreign0',
+    'foreign1',
     # programs: number, address, segments, rows of segments
     *(f'{name}{k}' for k in range(3) for name in ('number', 'program', 'segments', 'rows')),
     # scratch of the machine code
@@ -55,7 +53,7 @@ PROGRAM_WORDS = 4
 # words of a known layout of messages
 LAYOUT = ('size', 'ranges', 'range_count', 'template', 'joints', 'position', 'velocity', 'effort',
           'columns')
-# first words of a row of the ring buffer; permission and memory follow
+# first words of a row of the ring buffer; the memories of turn and cycle follow
 ROW = ('number', 'stamp', '~arrival', '~wall', '~end', 'sent')
 
 

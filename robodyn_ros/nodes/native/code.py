@@ -1,10 +1,11 @@
 """
 Machine code of the native control loop, as LLVM IR.
 
-An iteration waits for a joint state or a state of the guard, at most until a torque is due; runs
-the cycle with the newest program; publishes the torque and the heartbeat; and writes a row of the
-ring buffer. It calls only functions of rcl, clocks and compiled steps, takes no lock, and needs no
-Python interpreter. Words of the block are named as in `block`.
+An iteration is a turn of `control.turn`: it waits for a joint state or a state of the guard, at
+most until a torque is due; runs the cycle with the newest program; publishes the torque and the
+heartbeat; and writes a row of the ring buffer. Decisions are those of `turn` and `cycle`; here are
+calls of these, of rcl and of clocks, without a lock and without the Python interpreter. Words of
+the block are named as in `block`.
 """
 
 from __future__ import annotations
@@ -14,9 +15,7 @@ import math
 
 from llvmlite import ir
 
-from robodyn_ros.control.permission import SPACING
-from robodyn_ros.control.state import (
-    BETWEEN, COAST, DUE, FROM_STATE, RECEIVED, REQUESTS, SILENT, WAITING)
+from robodyn_ros.control.state import REQUESTS
 from robodyn_ros.dynamics.jit import machine
 from robodyn_ros.nodes.native import rcl, writer
 from robodyn_ros.nodes.native.block import PLACES, PROGRAM_WORDS, ROW
@@ -24,12 +23,11 @@ from robodyn_ros.nodes.native.writer import (
     BUFFER, F64, I32, I64, LENGTH, MESSAGE, REALTIME, STAMP, Writer)
 
 _PAUSE = 500       # us after an error of rcl_wait
-_FAILURES = 10     # failures to publish a torque, after which no heartbeat is sent
 _TEXT = STAMP + 8  # offset of the text of a Header
 
 
 class _Writer(Writer):
-    """Writes a function of the block, with access to the blocks of cycle and permission."""
+    """Writes a function of the block, with access to the blocks of cycle and turn."""
 
     def __init__(self, fields: Mapping[str, int], module: ir.Module, name: str, result: ir.Type):
         super().__init__(module, name, PLACES, result)
@@ -40,16 +38,16 @@ class _Writer(Writer):
         return self._fields[name]
 
     def read(self, block: str, name: str):
-        """Return a field of a block of the cycle or of the permission."""
+        """Return a field of a block of the cycle or of the turn."""
         return self.load(self.word(block), 8 * self._fields[f'{block}.{name}'], F64)
 
     def write(self, block: str, name: str, value) -> None:
-        """Set a field of a block of the cycle or of the permission."""
+        """Set a field of a block of the cycle or of the turn."""
         self.store(F64(value) if isinstance(value, float) else value, self.word(block),
                    8 * self._fields[f'{block}.{name}'])
 
     def since(self, stamp):
-        """Return a stamp in ns as seconds since the origin of the permission."""
+        """Return a stamp in ns as seconds since the origin of the turn."""
         return self.b.fmul(F64(1e-9), self.b.sitofp(self.b.sub(stamp, self.word('since')), F64))
 
     def bound_to(self, name: str):
@@ -66,11 +64,12 @@ class _Writer(Writer):
             self.count_up('strangers')
         return b.or_(same, b.not_(bound))
 
-    def step(self, name: str):
-        """Run a step of the permission at the time in its `turn`; return its result."""
-        self.copy(self.word('before'), self.word('permission'), self.word('permission_bytes'))
-        self.call(name, *map(self.word, ('turn', 'before', 'permission_program', 'permission',
-                                         'result')), result=ir.VoidType())
+    def step(self, name: str, now=None):
+        """Run a function of `turn` at a time, by default now; return its result."""
+        self.write('inputs', 'now', self.now() if now is None else now)
+        self.copy(self.word('before'), self.word('turn'), self.word('turn_bytes'))
+        self.call(f'turn_{name}', *map(self.word, ('inputs', 'before', 'turn_program', 'turn',
+                                                   'result')), result=ir.VoidType())
         return self.load(self.word('result'), kind=F64)
 
 
@@ -81,7 +80,7 @@ def loop_ir(places: Mapping[str, int]) -> str:
     Parameters
     ----------
     places : mapping of str to int
-        Indices of the fields of the blocks of cycle and permission, such as 'state.kind'.
+        Indices of the fields of the blocks of cycle and turn, such as 'state.kind'.
 
     """
     module = ir.Module('native loop')
@@ -176,16 +175,14 @@ def _receive_guard_state(w: _Writer, _functions) -> None:
             differs = w.variable()
             w.compare(text, b.add(data, I64(_TEXT)), size, differs)
             with b.if_then(b.icmp_signed('==', b.load(differs), I64(0))):
-                w.write('turn', 'guard_state', b.sitofp(b.add(index, I64(1)), F64))
-                w.write('turn', 'echo', w.since(w.nanoseconds(*w.stamp(data, STAMP))))
-                w.write('turn', 'now', w.now())
-                w.step('receive')
+                w.write('inputs', 'guard_state', b.sitofp(b.add(index, I64(1)), F64))
+                w.write('inputs', 'echo', w.since(w.nanoseconds(*w.stamp(data, STAMP))))
+                w.step('guard_heard')
 
 
 def _send(w: _Writer, _functions) -> None:
     """Publish the torque, in the order of the message, unless the permission is out of date."""
     b = w.b
-    w.write('turn', 'now', w.now())
     with b.if_else(w.is_(w.step('check'), 0.0)) as (permitted, late):
         with permitted:
             with w.each(w.word('joints')) as j:
@@ -193,14 +190,13 @@ def _send(w: _Writer, _functions) -> None:
                 torque = w.load(b.add(w.word('torque'), b.mul(joint, I64(8))), kind=F64)
                 w.store(torque, b.add(w.word('torque_data'), b.mul(j, I64(8))))
             success = w.call_rcl('publish', w.word('torques'), w.word('torque_message'), I64(0))
+            w.write('inputs', 'published', b.uitofp(success, F64))
+            w.step('sent')
             with b.if_else(success) as (published, failed):
                 with published:
-                    w.put('commands', 1)
                     w.count_up('sent')
-                    w.put('failures', 0)
                     w.put('unsent', 0)
-                with failed:  # if this persists, the guard is to take over
-                    w.count_up('failures')
+                with failed:
                     w.count_up('withheld')
                     w.put('unsent', 1)
         with late:
@@ -209,23 +205,15 @@ def _send(w: _Writer, _functions) -> None:
 
 
 def _send_heartbeat(w: _Writer, _functions) -> None:
-    """Publish a heartbeat if the phase has changed or the last one is `SPACING` old."""
+    """Publish a heartbeat, if one is due and a guard subscribes."""
     b = w.b
     after, wall = b.add(w.word('heartbeat_stamp'), I64(1)), w.nanoseconds(*w.clock(REALTIME))
     stamp = b.select(b.icmp_signed('>', after, wall), after, wall)
     w.put('heartbeat_stamp', stamp)
-    w.write('turn', 'commands', b.sitofp(w.word('commands'), F64))
-    w.write('turn', 'stamp', w.since(stamp))
-    now = w.now()
-    w.write('turn', 'now', now)
-    phase = b.fptosi(w.step('heartbeat_sent'), I64)
-    due = b.or_(b.icmp_signed('!=', phase, w.word('heartbeat_phase')), b.fcmp_ordered(
-        '>=', b.fsub(now, w.number('heartbeat_time')), F64(SPACING)))
-    alive = b.and_(b.icmp_signed('!=', w.word('guard_subscribed'), I64(0)),
-                   b.icmp_signed('<', w.word('failures'), I64(_FAILURES)))
-    with b.if_then(b.and_(due, alive)):
-        w.put('heartbeat_time', now)
-        w.put('heartbeat_phase', phase)
+    w.write('inputs', 'stamp', w.since(stamp))
+    phase = b.fptosi(w.step('heartbeat'), I64)
+    with b.if_then(b.and_(b.icmp_signed('>=', phase, I64(0)),
+                          b.icmp_signed('!=', w.word('guard_subscribed'), I64(0)))):
         message = b.add(w.word('heartbeat_messages'), b.mul(phase, I64(MESSAGE)))
         w.set_stamp(w.load(message, BUFFER), stamp)
         w.call_rcl('publish', w.word('heartbeats'), message, I64(0))
@@ -245,8 +233,8 @@ def _record(w: _Writer, _functions) -> None:
     w.store(w.now(), row, head['end'])
     w.store(w.word('sent'), row, head['sent'])
     after = b.add(row, I64(8 * len(ROW)))
-    w.copy(after, w.word('permission'), w.word('permission_bytes'))
-    w.copy(b.add(after, w.word('permission_bytes')), w.word('memory'), w.word('memory_bytes'))
+    w.copy(after, w.word('turn'), w.word('turn_bytes'))
+    w.copy(b.add(after, w.word('turn_bytes')), w.word('memory'), w.word('memory_bytes'))
     b.fence('seq_cst')
     w.store(count, row, head['number'])
     b.fence('release')
@@ -256,9 +244,7 @@ def _record(w: _Writer, _functions) -> None:
 def _iterate(w: _Writer, functions: Mapping) -> None:
     b = w.b
     # wait for a joint state, a state of the guard, or a request of Python
-    wait = b.fsub(w.number('due'), w.now())
-    wait = b.select(b.fcmp_ordered('<', wait, F64(COAST)), wait, F64(COAST))
-    wait = b.select(b.fcmp_ordered('>', wait, F64(0.0)), wait, F64(0.0))
+    wait = w.step('wait')
     wait_set, none = w.word('wait_set'), I64(0)
     w.call_rcl('clear', wait_set)
     w.call_rcl('add_subscription', wait_set, w.word('states'), none)
@@ -274,32 +260,29 @@ def _iterate(w: _Writer, functions: Mapping) -> None:
     has_state = b.icmp_signed('!=', b.call(functions['receive_states'], [w.block]), I64(0))
     now = w.now()
     wall = w.seconds(*w.clock(REALTIME))
-    late = b.fcmp_ordered('>=', now, w.number('due'))
-    kind = b.select(has_state, F64(RECEIVED), b.select(late, F64(DUE), F64(WAITING)))
+    # what the turn is, and whether it may command
+    w.write('inputs', 'received', b.uitofp(has_state, F64))
+    w.write('inputs', 'alive', w.number('alive'))
+    w.write('inputs', 'lost', b.sitofp(w.word('lost'), F64))
+    w.step('begin', now)
+    with b.if_then(b.not_(w.is_(w.read('turn', 'guard_commands'), 0.0))):
+        w.put('lost', 1)
+    for name in ('kind', 'permitted', 'unattended'):
+        w.write('state', name, w.read('turn', name))
     simulated = b.icmp_signed('!=', w.word('simulated'), I64(0))
     w.write('state', 'clock', b.select(
         b.and_(simulated, has_state), w.read('state', 'stamp'), wall))
-    for name, value in (('kind', kind), ('now', now), ('arrival', now)):
-        w.write('state', name, value)
+    for name in ('now', 'arrival'):
+        w.write('state', name, now)
     w.write('state', 'cause', b.select(has_state, F64(0.0), w.number('cause')))
-    # permission to command
-    w.write('turn', 'now', now)
-    permitted = b.not_(w.is_(w.step('begin'), 0.0))
-    with b.if_then(b.not_(w.is_(w.read('permission', 'guard_commands'), 0.0))):
-        for name, value in (('commands', 0), ('lost', 1), ('failures', 0)):
-            w.put(name, value)
-    permitted = b.and_(permitted, b.icmp_signed('==', w.word('lost'), I64(0)))
-    w.write('state', 'permitted', b.uitofp(permitted, F64))
-    age = b.fsub(now, w.number('alive'))
-    w.write('state', 'unattended', b.uitofp(
-        b.fcmp_ordered('>', age, w.number('patience')), F64))
     # the cycle, with the newest program
     number = _take_program(w)
     w.call('cycle', w.word('cycle_block'), result=ir.VoidType())
     made = w.read('memory', 'acceptance.kind')
     with b.if_then(b.not_(w.is_(made, REQUESTS))):
         b.call(functions['send'], [w.block])
-    _plan(w, made, permitted, now)
+    w.write('inputs', 'kind', made)
+    w.step('end', now)
     b.call(functions['send_heartbeat'], [w.block])
     b.call(functions['record'], [w.block])
     # once Python reads `used`, this iteration is in the ring buffer
@@ -325,17 +308,6 @@ def _take_program(w: _Writer):
     w.store(w.load(program, 16), w.word('segments_slot'))
     w.store(w.load(program, 24), w.word('segments_slot'), 8)
     return w.load(program)
-
-
-def _plan(w: _Writer, made, permitted, now) -> None:
-    """Set the time at which the next torque is due without a state."""
-    b = w.b
-    due, period, never = w.number('due'), w.number('period'), F64(math.inf)
-    earliest = b.fsub(now, period)
-    between = b.fadd(b.select(b.fcmp_ordered('>', due, earliest), due, earliest), period)
-    for kind, value in ((BETWEEN, between), (SILENT, never), (FROM_STATE, b.fadd(now, period))):
-        due = b.select(w.is_(made, kind), value, due)
-    w.put('due', b.select(permitted, due, never))
 
 
 def _loop(w: _Writer, functions: Mapping) -> None:

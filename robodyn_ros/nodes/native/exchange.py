@@ -32,8 +32,8 @@ class Row:
         Torques sent so far.
     kind : float
         Kind of the cycle, see `control.state`.
-    memory, permission : array
-        Memories of the cycle and of the permission.
+    memory, turn : array
+        Memories of the cycle and of the turn.
 
     """
 
@@ -51,8 +51,8 @@ class Row:
         return self._numbers[self._begin:]
 
     @property
-    def permission(self) -> np.ndarray:
-        """Return the memory of the permission."""
+    def turn(self) -> np.ndarray:
+        """Return the memory of the turn."""
         return self._numbers[len(ROW):self._begin]
 
 
@@ -74,8 +74,8 @@ class Exchange:
         Writes words and segments of a program, called with its place and its number.
     wake_up : callable, optional
         Ends a wait of the loop.
-    permission : array, optional
-        Becomes the memory of the permission in a row that is loaded.
+    turn : array, optional
+        Becomes the memory of the turn in a row that is loaded.
 
     Attributes
     ----------
@@ -91,10 +91,10 @@ class Exchange:
     def __init__(self, host: Host, block: Block, code: machine.Code,
                  write_program: Callable[[int, int], None],
                  wake_up: Callable[[], object] = lambda: None,
-                 permission: np.ndarray | None = None):
+                 turn: np.ndarray | None = None):
         self._host, self.block, self._code = host, block, code
         self._write_program, self._wake_up = write_program, wake_up
-        self._permission = permission
+        self._turn = turn
         self._swap = ctypes.PYFUNCTYPE(None, ctypes.c_int64)(code.address('swap'))
         self._kind_place = host.place('acceptance.kind')
         self._read = self._begin = self.number = self.missed = 0
@@ -184,7 +184,7 @@ class Exchange:
             self.load_row(self.newest())
 
     def load_row(self, row: Row) -> None:
-        """Copy the memory of an iteration to the host, and that of the permission."""
+        """Copy the memory of an iteration to the host, and that of the turn."""
         self._host.bound.memory[:] = row.memory
-        if self._permission is not None:
-            self._permission[:] = row.permission
+        if self._turn is not None:
+            self._turn[:] = row.turn

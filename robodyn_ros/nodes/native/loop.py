@@ -10,11 +10,11 @@ import numpy as np
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 
+from robodyn_ros.control import turn
 from robodyn_ros.control.host import Host
 from robodyn_ros.control.memory import Memory
-from robodyn_ros.control.permission import CommandPermission, PHASES
 from robodyn_ros.control.state import State
-from robodyn_ros.control.steps import permission
+from robodyn_ros.control.turn_host import PHASES, TurnHost
 from robodyn_ros.dynamics.jit import blocks
 from robodyn_ros.nodes.cdr import JointStateLayout, LITTLE_ENDIAN
 from robodyn_ros.nodes.native import code, rcl
@@ -65,16 +65,12 @@ class NativeLoop:
     ----------
     host : Host
         Memory and program of the arm.
-    deference : CommandPermission
-        Permission to command.
+    turns : TurnHost
+        Permission to command, and pace.
     wires : LoopHandles
         Subscriptions and publishers.
     simulated : bool
         Whether stamps are simulated time.
-    period : float
-        Seconds between torques without a state; infinite: none.
-    patience : float
-        Seconds without `reset_watchdog` after which a motion is stopped.
 
     Attributes
     ----------
@@ -90,33 +86,30 @@ class NativeLoop:
 
     """
 
-    def __init__(self, host: Host, deference: CommandPermission, wires: LoopHandles,
-                 simulated: bool, period: float, patience: float):
+    def __init__(self, host: Host, turns: TurnHost, wires: LoopHandles, simulated: bool):
         check_platform()
-        self._host, self._deference, self._wires = host, deference, wires
+        self._host, self._turns, self._wires = host, turns, wires
         self._rcl = made = rcl.Rcl()
         self._probe(wires)
         self.block = block = Block()
         d = host.made.dimensions
         places = {f'{name}.{entry.name}': entry.begin for name, cls in (
-            ('state', State), ('memory', Memory), ('turn', permission.Turn),
-            ('permission', permission.Memory)) for entry in blocks.entries(cls, d)}
+            ('state', State), ('memory', Memory), ('inputs', turn.Inputs),
+            ('turn', turn.Memory)) for entry in blocks.entries(cls, d)}
         compiled = code.compiled({name: place for name, place in places.items()
                                   if not name.startswith('memory.')
                                   or name == 'memory.acceptance.kind'})
         self.exchange = Exchange(host, block, compiled, self._write_program, self._wake_up,
-                                 deference.values['memory'])
+                                 turns.values['memory'])
         block.set_functions(made.addresses)
-        for name, function in deference.functions.items():
-            block[name] = function.address
-        self._arrays(host, deference)
+        for name, function in turns.functions.items():
+            block[f'turn_{name}'] = function.address
+        self._arrays(host, turns)
         self._messages(wires)
         block['simulated'] = simulated
         block['depth'] = wires.states.qos_profile.depth
         self._info = np.zeros(rcl.INFO, dtype=np.uint8)
         block['info'] = self._info.ctypes.data
-        block.set_number('period', period)
-        block.set_number('patience', patience)
         self._owned = [made.wait_set(wires.node.context, 1 + (wires.guard_states is not None)),
                        made.buffer(_CAPACITY), made.buffer(_CAPACITY)]
         for name, owned in zip(('wait_set', 'state_message', 'guard_message'), self._owned):
@@ -143,7 +136,7 @@ class NativeLoop:
 
     # --- arrays -----------------------------------------------------------------------------
 
-    def _arrays(self, host: Host, deference: CommandPermission) -> None:
+    def _arrays(self, host: Host, turns: TurnHost) -> None:
         block, bound = self.block, host.bound
         self._state, self._memory, self._before, self._torque = (
             np.zeros_like(each) for each in (
@@ -157,11 +150,11 @@ class NativeLoop:
         function = host.made.function
         block['program_slot'] = arguments[function.place('program'):].ctypes.data
         block['segments_slot'] = arguments[function.place('path'):].ctypes.data
-        self._values = {name: each.copy() for name, each in deference.values.items()}
-        for name, key in (('turn', 'turn'), ('before', 'before'), ('result', 'result'),
-                          ('permission_program', 'program'), ('permission', 'memory')):
+        self._values = {name: each.copy() for name, each in turns.values.items()}
+        for name, key in (('inputs', 'inputs'), ('before', 'before'), ('result', 'result'),
+                          ('turn_program', 'program'), ('turn', 'memory')):
             block[name] = self._values[key].ctypes.data
-        block['permission_bytes'] = self._values['memory'].nbytes
+        block['turn_bytes'] = self._values['memory'].nbytes
         for name, array in (('state', self._state), ('memory', self._memory),
                             ('torque', self._torque)):
             block[name] = array.ctypes.data
@@ -188,7 +181,7 @@ class NativeLoop:
         block['heartbeat_messages'] = ctypes.addressof(messages)
         block['torque_message'] = ctypes.addressof(messages[3])
         texts = [np.frombuffer(_text(state.value), dtype=np.uint8)
-                 for state in permission.GUARD_STATES]
+                 for state in turn.GUARD_STATES]
         table = np.array([(each.ctypes.data, each.size) for each in texts], dtype=np.int64)
         block['guard_state_table'], block['guard_state_count'] = table.ctypes.data, len(texts)
         self._kept = heartbeats, messages, texts, table
@@ -220,13 +213,11 @@ class NativeLoop:
         host, block = self._host, self.block
         self._memory[:], self._state[:] = host.bound.memory, host.bound.state
         for name, array in self._values.items():
-            array[:] = self._deference.values[name]
-        block['since'] = self._deference.since or stamp
-        block['heartbeat_stamp'] = stamp
-        block['lost'] = block['commands'] = 0
-        block['unknown_length'] = block['failures'] = block['foreign0'] = block['foreign1'] = 0
-        block['heartbeat_phase'], block['guard_subscribed'] = -1, guard_subscribed
-        block.set_number('due', np.inf)
+            array[:] = self._turns.values[name]
+        block['since'] = self._turns.since or stamp
+        block['heartbeat_stamp'], block['guard_subscribed'] = stamp, guard_subscribed
+        for name in ('lost', 'unknown_length', 'foreign0', 'foreign1'):
+            block[name] = 0
         self.exchange.begin()
         wires = self._wires
         self._thread.start(wires.node, wires.states, wires.guard_states, wires.torques,
@@ -241,7 +232,7 @@ class NativeLoop:
         self._thread.stop()
         self._host.remote = None
         self._host.bound.memory[:] = self._memory
-        self._deference.values['memory'][:] = self._values['memory']
+        self._turns.values['memory'][:] = self._values['memory']
 
     def close(self) -> None:
         """Stop the loop and release its resources."""

@@ -103,7 +103,7 @@ class TrajectoryAction:
             return
         controller, now = self._controller, self._interfaces.now()
         if self.goal.handle.is_cancel_requested:
-            if controller.at_rest or controller.following:  # another motion
+            if controller.status.at_rest or controller.status.following:  # another motion
                 self._end_cancelled()
         elif outcome := self._interfaces.outcome(self.goal.handle.request.trajectory):
             self._end(*outcome)
@@ -156,7 +156,7 @@ class TrajectoryAction:
         self.poll()  # its motion may have been replaced meanwhile
         if self.goal is None or self.goal.handle != handle:
             return CancelResponse.REJECT
-        self._controller.come_to_rest('the goal is cancelled')
+        self._controller.requests.rest('the goal is cancelled')
         return CancelResponse.ACCEPT
 
     # --- results ----------------------------------------------------------------------------
@@ -184,7 +184,7 @@ class TrajectoryAction:
     def _publish_feedback(self) -> None:
         controller, states, message = self._controller, self._states, self._feedback
         assert self.goal is not None
-        trajectory, elapsed = controller.trajectory
+        trajectory, elapsed = controller.status.trajectory
         if trajectory is None:  # not yet started
             return
         reference, time = controller.reference, min(elapsed, trajectory.duration)

@@ -67,7 +67,7 @@ class ControllerState:
         reference = controller.reference
         message.header.stamp = self._node.get_clock().now().to_msg()
         message.reference = point(reference.q, reference.qd, reference.qdd, reference.effort,
-                                  controller.trajectory[1])
+                                  controller.status.trajectory[1])
         if hasattr(message, 'speed_scaling_factor'):  # not in every release
             message.speed_scaling_factor = controller.path_speed.rate
         measured = states.effort if np.isfinite(states.effort).all() else ()

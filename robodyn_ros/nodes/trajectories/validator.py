@@ -91,10 +91,11 @@ class TrajectoryValidator:
         for lead in _LEADS:
             if lead:
                 _make_predictable(controller)
-            start_state = controller.start_state(lead + wait)
-            trajectory = controller.plan(
+            start_state = controller.motions.start_state(lead + wait)
+            trajectory = controller.motions.plan(
                 start_state, message.joint_names, trajectory_points(message), request.zero)
-            if controller.begin(start_state, trajectory, request.tolerances, request.source):
+            if controller.motions.begin(start_state, trajectory, request.tolerances,
+                                        request.source):
                 self._accept(request, trajectory)
                 return
         raise StateError('the reference has changed while the trajectory was checked; send it '
@@ -127,9 +128,9 @@ class TrajectoryValidator:
         controller, newest = self._controller, self._newest
         if newest is not None and newest.message is not message:
             return ResultCode.INVALID_GOAL, f'replaced by {newest.source}'
-        if controller.code is not None:
-            return controller.code, controller.message
-        if controller.following:
+        if controller.status.code is not None:
+            return controller.status.code, controller.message
+        if controller.status.following:
             return None
         if controller.mode is Mode.REACH:
             return ResultCode.INVALID_GOAL, 'replaced by a target pose'
@@ -181,9 +182,9 @@ class _Job:
 
     def __init__(self, controller: ArmController, request: Request, attempt: int = 1):
         self.request, self._controller, self.attempt = request, controller, attempt
-        self._interruptions = controller.interruptions
+        self._interruptions = controller.status.interruptions
         points = len(request.message.points)
-        self._start_state = controller.start_state(
+        self._start_state = controller.motions.start_state(
             2**(attempt - 1) * (_LEAD + _LEAD_PER_POINT * points) + controller.loop.give_way())
         self._zero = request.zero
         if request.zero is not None:  # the duration of the check does not count as lateness
@@ -201,7 +202,7 @@ class _Job:
     def _run(self) -> None:
         try:
             message = self.request.message
-            self.trajectory = self._controller.plan(
+            self.trajectory = self._controller.motions.plan(
                 self._start_state, message.joint_names, trajectory_points(message), self._zero)
         except Exception as error:  # raised by `begin`
             self._error = error
@@ -211,10 +212,10 @@ class _Job:
         if self._error is not None:
             raise self._error
         controller = self._controller
-        if controller.interruptions != self._interruptions:
+        if controller.status.interruptions != self._interruptions:
             raise StateError(f'{controller.fault or controller.message or "it was stopped"}, '
                              f'while {len(self.request.message.points)} points were checked')
-        return controller.begin(
+        return controller.motions.begin(
             self._start_state, cast(Trajectory, self.trajectory), self.request.tolerances,
             self.request.source)
 
@@ -227,4 +228,4 @@ class _Job:
 def _make_predictable(controller: ArmController) -> None:
     """Bring an arm to rest whose later position is not known: guided by hand, or reaching."""
     if controller.mode in (Mode.FLOAT, Mode.REACH):
-        controller.come_to_rest('a trajectory is about to begin')
+        controller.requests.rest('a trajectory is about to begin')

@@ -17,7 +17,6 @@ from types import SimpleNamespace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.dynamics.jit.flags import at_least, below, both
 
 # length of each field, 'joints' for one number per joint; and its value without a fault
 FIELDS: dict[str, tuple[int | str, float]] = {
@@ -109,4 +108,4 @@ def fault_of(values, nv: int) -> SimpleNamespace:
 
 def active(f, time):
     """Return whether the fault is active at a time."""
-    return both(at_least(time, f.start), below(time, f.end))
+    return (time >= f.start) & (time < f.end)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from robodyn_ros.dynamics.jit.flags import above, both, either, no, when
+from robodyn_ros.dynamics.jit.flags import no, when
 from robodyn_ros.dynamics.jit.flow import lookup
 from robodyn_ros.dynamics.jit.trace import select
 
@@ -17,10 +17,10 @@ def host_delay(f, on, begins, delays, step, time, dt, link):
     factor = f.usual_delays + select(on, f.delays, 0.0)
     (recorded,) = lookup(delays, f.row + step, [0])
     delay = factor * recorded + select(begins, f.pause, 0.0)
-    asleep = above(link.free, time + dt * (1.0 - 1e-9))
-    waited = select(above(link.free, time), link.free - time, 0.0)
+    asleep = link.free > time + dt * (1.0 - 1e-9)
+    waited = select(link.free > time, link.free - time, 0.0)
     answered = waited + delay
-    too_late = above(answered, dt * (1.0 - 1e-9))
-    runs = no(either(asleep, too_late))
-    free = when(both(no(asleep), too_late), time + answered, link.free)
+    too_late = answered > dt * (1.0 - 1e-9)
+    runs = no(asleep | too_late)
+    free = when(no(asleep) & too_late, time + answered, link.free)
     return runs, answered, link._replace(free=free)

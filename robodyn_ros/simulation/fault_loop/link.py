@@ -12,8 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.dynamics.jit.flags import (
-    above, all_of, any_of, at_least, both, either, equal, flag, no, when)
+from robodyn_ros.dynamics.jit.flags import all_of, any_of, equal, flag, no, when
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import floor, minimum, nearest, select
 
@@ -107,11 +106,10 @@ def measured(f, on, q, qd, effort, noise, link, history, step, dt):
 
     """
     n = len(q)
-    delayed, age = both(on, flag(f.delay)), select(on, f.delay, 0.0)
+    delayed, age = flag(on) & flag(f.delay), select(on, f.delay, 0.0)
     # before the first step there is no other state
     steps = minimum(f.age + age, step - 2.0)
-    q, qd, effort = choose(above(steps, 0.0), [
-        lambda: (q, qd, effort), lambda: history(steps)])
+    q, qd, effort = choose(steps > 0.0, [lambda: (q, qd, effort), lambda: history(steps)])
     sigma_q = f.usual_position_noise + select(on, f.position_noise, 0.0)
     sigma_qd = f.usual_velocity_noise + select(on, f.velocity_noise, 0.0)
     q = [x + sigma_q * e for x, e in zip(q, noise[:n])]
@@ -121,25 +119,25 @@ def measured(f, on, q, qd, effort, noise, link, history, step, dt):
     q = [when(flag(unit), nearest(x / known) * known, x) for x in q]
 
     # a delayed state is one from before the fault until its time is over
-    too_early = both(delayed, above(f.start, (step - f.delay - 1.0) * dt + 1e-9))
+    too_early = delayed & (f.start > (step - f.delay - 1.0) * dt + 1e-9)
     count = when(on, link.reports + 1.0, 0.0)
     first = equal(count, 1.0)
     kept = [when(first, now, old) for now, old in zip(
         [q, qd, effort], [link.kept_q, link.kept_qd, link.kept_effort])]
     turn = count - f.every * floor(count / f.every)
-    hit = both(on, either(equal(f.every, 1.0), equal(turn, f.phase)))
-    q, qd, effort = when(both(on, f.repeats), kept, [q, qd, effort])
-    swapped = both(on, at_least(f.first, 0.0))
+    hit = flag(on) & (equal(f.every, 1.0) | equal(turn, f.phase))
+    q, qd, effort = when(flag(on) & flag(f.repeats), kept, [q, qd, effort])
+    swapped = flag(on) & (f.first >= 0.0)
     q, qd, effort = ([select(swapped, x, y) for x, y in zip(exchanged(f, row), row)]
                      for row in (q, qd, effort))
-    frozen = [both(on, each) for each in f.frozen]
+    frozen = [flag(on) & flag(each) for each in f.frozen]
     q = [select(hold, old, x) for hold, old, x in zip(frozen, kept[0], q)]
     qd = [select(hold, 0.0, x) for hold, x in zip(frozen, qd)]
     q = [select(hit, x + d, x) for x, d in zip(q, f.position)]
     qd = [select(hit, g * x + d, x) for x, g, d in zip(qd, f.velocity_gain, f.velocity)]
     effort = [select(hit, x + d, x) for x, d in zip(effort, f.effort)]
-    unreadable = both(on, flag(f.unreadable))
-    present = no(any_of([both(on, f.silent), unreadable, too_early]))
+    unreadable = flag(on) & flag(f.unreadable)
+    present = no(any_of([flag(on) & flag(f.silent), unreadable, too_early]))
     return (Report(present, unreadable, q, qd, effort, select(on, f.clock, 0.0), age * dt),
             link._replace(reports=count, kept_q=kept[0], kept_qd=kept[1], kept_effort=kept[2]))
 
@@ -174,18 +172,18 @@ def driven(f, on, on_before, link, torque, sent, late, dt):
         Duration of a step, s.
 
     """
-    receives = no(both(on_before, f.deaf))
+    receives = no(flag(on_before) & flag(f.deaf))
     # a late command acts from the next step on, unless that has one of its own
-    old = both(link.has_delayed, receives)
+    old = flag(link.has_delayed) & receives
     now = all_of([sent, no(late), receives])
     command = when(now, torque, when(old, link.late, link.command))
-    arrived = either(now, old)
+    arrived = now | old
     since = when(arrived, 0.0, link.since + 1.0)
-    released = both(arrived, no(both(on_before, f.brakes)))
+    released = arrived & no(flag(on_before) & flag(f.brakes))
     braked = when(released, 0.0, link.braked)
-    expired = all_of([on, flag(f.timeout), above(since * dt, f.timeout)])
-    braked = either(braked, either(both(on, f.brakes), expired))
+    expired = all_of([on, flag(f.timeout), since * dt > f.timeout])
+    braked = flag(braked) | ((flag(on) & flag(f.brakes)) | expired)
     motors = [select(on, g, 1.0) * x for g, x in zip(f.motor, command)]
     return motors, braked, link._replace(
-        command=command, late=torque, has_delayed=both(sent, late), since=since,
+        command=command, late=torque, has_delayed=flag(sent) & flag(late), since=since,
         braked=when(braked, 1.0, 0.0))

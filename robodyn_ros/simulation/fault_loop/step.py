@@ -5,8 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from robodyn_ros.dynamics import algorithms
-from robodyn_ros.dynamics.jit.flags import (
-    above, any_above, any_of, both, either, equal, flag, no, when)
+from robodyn_ros.dynamics.jit.flags import any_above, any_of, equal, flag, no, when
 from robodyn_ros.dynamics.jit.flow import choose, lookup, Table
 from robodyn_ros.dynamics.jit.nested import flatten
 from robodyn_ros.dynamics.jit.trace import absolute, select
@@ -72,7 +71,7 @@ class Step:
         dt = joints[-1]
         time, on, on_before = _active(f, k, dt)
         begins, measures = equal(kind, BEGIN), equal(kind, MEASURE)
-        runs, delay, link = host_delay(f, on, both(on, no(on_before)), delays, k, time, dt, link)
+        runs, delay, link = host_delay(f, on, on & no(on_before), delays, k, time, dt, link)
         runs = any_of([runs, lockstep, begins, measures])
         delay = select(any_of([lockstep, begins, measures]), 0.0, delay)
         report, link = measured(
@@ -81,12 +80,12 @@ class Step:
         measured_at, = lookup(stamps, k, [0])
         stamp = epoch + measured_at - report.age + report.clock
         arrival = select(lockstep, stamp, epoch + measured_at + delay)
-        received = both(runs, report.present)
-        waits = both(runs, either(no(flag(lockstep)), report.unreadable))
+        received = runs & report.present
+        waits = runs & (no(flag(lockstep)) | report.unreadable)
         argument = self._controller.argument(SimpleNamespace(
             begins=begins, received=received, waits=waits, arrival=arrival, stamp=stamp,
             clock=arrival, q=report.q, qd=report.qd, effort=report.effort))
-        return argument, [*arm, *flatten(link), k, delay, when(either(received, waits), 1.0, 0.0)]
+        return argument, [*arm, *flatten(link), k, delay, when(received | waits, 1.0, 0.0)]
 
     def then(self, tree, runtime, kept, constants, result, *_tables):
         """Return the next state: driver and plant."""
@@ -96,8 +95,8 @@ class Step:
         f, link = fault_of(numbers, n), link_of(link, n)
         dt, torque, q = joints[-1], result[:n], arm[:n]
         time, on, on_before = _active(f, k, dt)
-        sent = either(equal(kind, BEGIN), both(called, self._controller.sends(result[n:])))
-        late = above(delay, 0.5 * dt)
+        sent = equal(kind, BEGIN) | (called & self._controller.sends(result[n:]))
+        late = delay > 0.5 * dt
         motors, braked, link = driven(f, on, on_before, link, torque, sent, late, dt)
         gravity = [g + select(on, d, 0.0) for g, d in zip(runtime, f.gravity)]
         inertias = [*inertias[:-10], *(x + select(on, d, 0.0)
@@ -136,7 +135,7 @@ class Step:
 
     def _pushed(self, tree, runtime, q, f, on):
         """Return the joint torques of the wrench."""
-        pushes = both(on, any_above([absolute(x) for x in f.wrench], 0.0))
+        pushes = on & any_above([absolute(x) for x in f.wrench], 0.0)
 
         def torques():
             J = algorithms.jacobian(tree, runtime, q, self._frame)

@@ -1,4 +1,4 @@
-"""Permission of a controller to command, given by its guard. Time is an argument."""
+"""Turns of the loop of one arm: calls of the functions of `turn`. Time is an argument."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from robodyn_ros.control.steps import permission
+from robodyn_ros.control import turn
+from robodyn_ros.control.state import DUE
 from robodyn_ros.dynamics.jit import blocks
 from robodyn_ros.dynamics.jit import machine
 from robodyn_ros.dynamics.jit.function import Function
@@ -14,14 +15,14 @@ from robodyn_ros.dynamics.jit.nested import flatten
 from robodyn_ros.safety.guard_state_machine import GuardState, Phase
 
 _REFUSED = 'the guard refuses to guard this controller, see its log'
-PHASES = Phase.ACTIVE, Phase.ASKING, Phase.STANDBY  # in the order of `steps.permission`
-SPACING = 4e-3  # s between two heartbeats of the same phase
+PHASES = Phase.ACTIVE, Phase.ASKING, Phase.STANDBY  # in the order of `turn`
+STEPS = turn.wait, turn.guard_heard, turn.begin, turn.check, turn.sent, turn.end, turn.heartbeat
 _NANOSECOND = 1e-9  # s
 
 
-class CommandPermission:
+class TurnHost:
     """
-    Permission of a controller to command, from the states that its guard publishes.
+    Turns of the loop of a controller: its permission to command, given by its guard, and its pace.
 
     Parameters
     ----------
@@ -31,31 +32,35 @@ class CommandPermission:
         Seconds without a message of the guard after which it counts as silent.
     expected : bool
         Whether there must be a guard before the arm is taken over.
+    period : float
+        Seconds between torques without a state; infinite: none is sent.
+    patience : float
+        Seconds without a sign of life after which a motion is stopped.
 
     Attributes
     ----------
     functions : dict of str to Function
-        The steps 'receive', 'begin', 'check' and 'heartbeat_sent'.
+        The functions of `turn` by name.
     values : dict of str to array
-        Their arguments: 'turn', 'before', 'program', 'memory', 'result'.
+        Their arguments: 'inputs', 'before', 'program', 'memory', 'result'.
     since : int or None
         Time in ns from which the stamps of the memory are counted.
 
     """
 
-    def __init__(self, required: bool, timeout: float, expected: bool = False):
+    def __init__(self, required: bool, timeout: float, expected: bool = False,
+                 period: float = np.inf, patience: float = np.inf):
         self._required, self._expected = required, expected
-        classes = {'turn': permission.Turn, 'before': permission.Memory,
-                   'program': permission.Program, 'memory': permission.Memory}
+        classes = {'inputs': turn.Inputs, 'before': turn.Memory, 'program': turn.Program,
+                   'memory': turn.Memory}
         self.values = {name: np.zeros(blocks.size(cls, {})) for name, cls in classes.items()}
         self.values['result'] = np.zeros(1)
         views = {name: blocks.views(cls, self.values[name], {}) for name, cls in classes.items()}
-        self._turn, self.memory, self._program = (
-            views[name] for name in ('turn', 'memory', 'program'))
-        self._program.timeout[()] = timeout
-        self.values['memory'][:] = flatten(permission.initial())
-        self.functions = {step.__name__: _function(step) for step in (
-            permission.receive, permission.begin, permission.check, permission.heartbeat_sent)}
+        self._inputs, self.memory = views['inputs'], views['memory']
+        for name, value in (('timeout', timeout), ('period', period), ('patience', patience)):
+            getattr(views['program'], name)[()] = value
+        self.values['memory'][:] = flatten(turn.initial())
+        self.functions = {step.__name__: _function(step) for step in STEPS}
         self._calls = {name: self._bound(each) for name, each in self.functions.items()}
         self.since: int | None = None
 
@@ -65,7 +70,7 @@ class CommandPermission:
         return bound.call
 
     def _run(self, step: str, now: float) -> float:
-        self._turn.now[()] = now
+        self._inputs.now[()] = now
         self._calls[step]()
         return float(self.values['result'][0])
 
@@ -73,7 +78,7 @@ class CommandPermission:
     def guard_state(self) -> GuardState | None:
         """Return the last state of the guard; None before the first message."""
         index = int(self.memory.guard_state)
-        return permission.GUARD_STATES[index - 1] if index else None
+        return turn.GUARD_STATES[index - 1] if index else None
 
     @property
     def pending(self) -> bool:
@@ -126,7 +131,7 @@ class CommandPermission:
         """Whether the process was held up within this turn: its permission is out of date."""
         return bool(self._run('check', now))
 
-    def receive(self, now: float, guard_state: GuardState, echo: int) -> None:
+    def guard_heard(self, now: float, guard_state: GuardState, echo: int) -> None:
         """
         Handle a message of the guard.
 
@@ -140,46 +145,73 @@ class CommandPermission:
             Stamp in ns of the newest heartbeat that the guard had received by then.
 
         """
-        self._turn.guard_state[()] = permission.GUARD_STATES.index(guard_state) + 1.0
-        self._turn.echo[()] = -permission.NEVER if self.since is None else self._stamp(echo)
-        self._run('receive', now)
+        self._inputs.guard_state[()] = turn.GUARD_STATES.index(guard_state) + 1.0
+        self._inputs.echo[()] = -turn.NEVER if self.since is None else self._stamp(echo)
+        self._run('guard_heard', now)
 
-    def may_command(self, now: float) -> bool:
-        """Return whether to command; called in every turn, after `receive` of all new messages."""
+    def wait(self, now: float) -> float:
+        """Return for how long to wait for a state, in s: at most until a torque is due."""
+        return self._run('wait', now)
+
+    def begin(self, now: float, received: bool = False) -> bool:
+        """
+        Begin a turn, after `guard_heard` of all new messages; return whether to command in it.
+
+        `received`: whether there is a state of the arm.
+        """
+        inputs = self._inputs
+        inputs.received[()], inputs.alive[()] = received, now
         return bool(self._run('begin', now))
 
-    def heartbeat_sent(self, now: float, commands: bool, stamp: int) -> Phase:
+    @property
+    def is_due(self) -> bool:
+        """Whether a torque is due in this turn, in which there is no state."""
+        return self.memory.kind == DUE
+
+    def sent(self, now: float) -> None:
+        """Handle a torque that was sent."""
+        self._inputs.published[()] = 1.0
+        self._run('sent', now)
+
+    def end(self, now: float, kind: float) -> None:
+        """End a turn in which a cycle of a kind was made, see `state`."""
+        self._inputs.kind[()] = kind
+        self._run('end', now)
+
+    def release(self) -> None:
+        """Command no longer."""
+        self.memory.commands[()], self.memory.due[()] = 0.0, turn.NEVER
+
+    def heartbeat(self, now: float, stamp: int) -> Phase | None:
         """
-        Handle a heartbeat that is about to be sent; return its phase.
+        Return the phase of the heartbeat that is to be sent; None if none is due.
 
         Parameters
         ----------
         now : float
             Steady clock, s.
-        commands : bool
-            Whether torques are sent.
         stamp : int
             Stamp of the heartbeat, in ns.
 
         """
         if self.since is None:
             self.since = stamp
-        self._turn.commands[()], self._turn.stamp[()] = commands, self._stamp(stamp)
-        return PHASES[int(self._run('heartbeat_sent', now))]
+        self._inputs.stamp[()] = self._stamp(stamp)
+        phase = self._run('heartbeat', now)
+        return None if phase == turn.NO_PHASE else PHASES[int(phase)]
 
     def _stamp(self, stamp: int) -> float:
         return _NANOSECOND * (stamp - (self.since or 0))
 
 
 def _function(step: Callable) -> Function:
-    """Return a step as a function of arrays: turn, memory, program -> memory, result."""
-    def body(turn, m, p):
-        after, result = step(blocks.unpack(permission.Turn, turn, {}),
-                             blocks.unpack(permission.Memory, m, {}),
-                             blocks.unpack(permission.Program, p, {}))
+    """Return a function of `turn` over arrays: inputs, memory, program -> memory, result."""
+    def body(x, m, p):
+        after, result = step(*(blocks.unpack(cls, each, {}) for cls, each in (
+            (turn.Inputs, x), (turn.Memory, m), (turn.Program, p))))
         return [flatten(after), [result]]
 
-    size = blocks.size(permission.Memory, {})
-    return Function(body, {'turn': blocks.size(permission.Turn, {}), 'memory': size,
-                           'program': blocks.size(permission.Program, {})},
+    size = blocks.size(turn.Memory, {})
+    return Function(body, {'inputs': blocks.size(turn.Inputs, {}), 'memory': size,
+                           'program': blocks.size(turn.Program, {})},
                     {'next': size, 'result': 1}, cache=machine.default_cache())

@@ -1,4 +1,4 @@
-"""Reference solution of an arm's motion, to twelve digits with SciPy, for tests of the plant."""
+"""Reference solution of an arm's motion, to twelve digits with SciPy."""
 
 from __future__ import annotations
 

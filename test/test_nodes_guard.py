@@ -154,7 +154,7 @@ def test_a_second_controller_waits_and_is_a_fault_where_a_guard_is_required(scen
         scene.until_guard_state('armed')
         with controller(**{'guard.use': 'expected'}) as second:
             second.wait_for_output('waiting: the guard is armed: another controller commands')
-            first.wait_for_output('counts: stop all but one; guard.use is required')
+            first.wait_for_output('counts: stop all but one, and guard.use is required')
             first.process.kill()
             scene.until_guard_state('commanding')
         assert not logged(second, ACTIVE)

@@ -105,14 +105,14 @@ class TurnHost:
         """Return why the arm must not move; empty if it may."""
         if self.guard_commands:
             return 'the guard has taken over the arm'
-        if self._required and not self.known:
-            return 'there is no guard, and guard.use is required'
-        if self._required and self.guard_state is GuardState.REFUSING:
-            return f'{_REFUSED}, and guard.use is required'
-        if self._required and self.silent:
-            passed = float(self.memory.last_turn - self.memory.received)
-            return f'the guard is silent for {passed:.2f} s, and guard.use is required'
-        return ''
+        passed = float(self.memory.last_turn - self.memory.received)
+        return self.demanded('there is no guard' if not self.known else
+                             _REFUSED if self.guard_state is GuardState.REFUSING else
+                             f'the guard is silent for {passed:.2f} s' if self.silent else '')
+
+    def demanded(self, lack: str) -> str:
+        """Return why the arm must not move where this is lacking; empty if no guard is required."""
+        return f'{lack}, and guard.use is required' if lack and self._required else ''
 
     @property
     def refusal(self) -> str:

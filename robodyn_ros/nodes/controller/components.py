@@ -104,7 +104,6 @@ class Components:
         self.report = ControllerReport(node, self.controller, self.states, self.cycle,
                                        self.inputs, self.guard, self.trajectories,
                                        self.other_commanders)
-        self._guarded = values.guard.use == 'required'
         self._measured = values.measure_loop and not values.lockstep
         self._measures = False
         self.tasks = self._periodic()
@@ -183,9 +182,9 @@ class Components:
     def _look_for_others(self) -> None:
         """Look for other commanders; with a guard that is required they are a fault."""
         self.other_commanders.update(self.cycle.active)
-        conflict = self.other_commanders.conflict
-        if conflict and self._guarded and not self.controller.fault:
-            self.controller.requests.fail(f'{conflict}; guard.use is required')
+        problem = self.guard.turns.demanded(self.other_commanders.conflict)
+        if problem and not self.controller.fault:
+            self.controller.requests.fail(problem)
 
     def _measure(self) -> None:
         """Continue the measurement of the loop, from the activation on."""

@@ -24,7 +24,6 @@ from robodyn_ros.safety import GuardState
 
 _POLL = 0.005   # s between polls of the guard's state
 _UNARMED = 2.0  # s for which a guard may watch only, while the controller commands
-_WATCHES = 'watching only'
 _STATES = {state.value: state for state in GuardState}
 
 
@@ -68,7 +67,7 @@ class GuardLink:
         self.turns = turns
         self._commands: PolledSubscription | None = None
         self._polled, self.since = 0.0, math.inf
-        self._required, self._logged = values.use == 'required', ''
+        self._logged = ''
 
     def destroy(self) -> None:
         """Close the topics."""
@@ -84,9 +83,14 @@ class GuardLink:
     @property
     def problem(self) -> str:
         """Return why the arm must not move; empty if it may."""
-        unarmed = self._required and self.summary == _WATCHES
-        return f'the guard is {_WATCHES}, and guard.use is required' if unarmed else (
-            self.turns.problem)
+        return self.turns.problem or self.turns.demanded(
+            'the guard is watching only' if self._unarmed else '')
+
+    @property
+    def _unarmed(self) -> bool:
+        """Whether the guard watches only, although the controller has commanded for a while."""
+        return (self.turns.guard_state is GuardState.WATCHING and not self.turns.silent
+                and time.monotonic() - self.since > _UNARMED)
 
     @property
     def refusal(self) -> str:
@@ -104,9 +108,7 @@ class GuardLink:
         if self.turns.silent:
             return 'silent'
         state = self.turns.guard_state
-        if state is GuardState.WATCHING and time.monotonic() - self.since > _UNARMED:
-            return _WATCHES
-        return 'none' if state is None else state.value
+        return 'watching only' if self._unarmed else 'none' if state is None else state.value
 
     @property
     def source(self) -> bytes:
@@ -198,7 +200,7 @@ class GuardLink:
         elif text == GuardState.REFUSING.value:
             log.error('the guard refuses to guard this controller, see its log: no node would '
                       'take over')
-        elif text == _WATCHES:
+        elif self._unarmed:
             log.warning('the guard is watching only, see its log: no node would take over')
         elif before in ('', 'none', 'silent', GuardState.GONE.value) and text != 'none':
             log.info(f'there is a guard: {text}')

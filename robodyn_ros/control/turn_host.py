@@ -111,7 +111,7 @@ class TurnHost:
                              f'the guard is silent for {passed:.2f} s' if self.silent else '')
 
     def demanded(self, lack: str) -> str:
-        """Return why the arm must not move where this is lacking; empty if no guard is required."""
+        """Return why the arm must not move where this lacks; empty if no guard is required."""
         return f'{lack}, and guard.use is required' if lack and self._required else ''
 
     @property

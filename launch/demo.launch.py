@@ -29,7 +29,7 @@ let the arm float:
   ros2 service call {space}/computed_torque_controller/float std_srvs/srv/Trigger
 push a link:
   ros2 topic pub --times 3 {space}/robot_simulator/wrench geometry_msgs/msg/WrenchStamped \
-'{{header: {{frame_id: link4}}, wrench: {{force: {{x: 20.0}}}}}}'
+'{{header: {{frame_id: link4}}, wrench: {{force: {{x: 5.0}}}}}}'
 hold the arm where it is:
   ros2 service call {space}/computed_torque_controller/hold std_srvs/srv/Trigger
 show mode, faults and timing:

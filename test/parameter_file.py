@@ -27,8 +27,12 @@ Generated from the settings by `python test/parameter_file.py`, as are validatio
 
 **Per joint** is one number for all joints, or one for each in the model's order. **Live** can be
 changed while the node runs, with `ros2 param set /NODE NAME VALUE`: an invalid change is refused
-with the reason, and changes nothing. All other parameters are read at the start.
+with the reason, and changes nothing. All other parameters are read at the start. Bounds and times
+that are no parameters, such as those of collisions and plausibility, are fields of `Settings`
+([Python library](api.md#control)).
 """
+# what a copied file must not answer for its user
+QUESTIONS = ('driver_compensates_gravity',)
 TYPES = {'bool': 'true, false', 'int': 'whole number', 'double': 'number', 'string': 'text',
          'int_array': 'whole numbers', 'double_array': 'numbers', 'string_array': 'texts'}
 
@@ -98,7 +102,8 @@ def lines(table):
                  else scalar(row.default))
         # ROS cannot determine the type of an empty list, and an empty text would hide the default
         # of a launch file
-        yield f'{indent}{"# " if row.default in ((), "") else ""}{name}: {value}'
+        unset = row.default in ((), '') or row.name in QUESTIONS
+        yield f'{indent}{"# " if unset else ""}{name}: {value}'
 
 
 def parameter_file(launch, node, table):

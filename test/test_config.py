@@ -7,7 +7,7 @@ import yaml
 
 pytest.importorskip('rclpy', reason='the tables of the nodes need rclpy')
 
-from parameter_file import files, ROOT, tables  # noqa: E402
+from parameter_file import files, QUESTIONS, ROOT, tables  # noqa: E402
 from robodyn_ros.files import CONTROLLER  # noqa: E402
 from robodyn_ros.identification import results as output  # noqa: E402
 from ros_process import NodeProcess  # noqa: E402
@@ -40,9 +40,10 @@ def parameters(name, text=None):
 
 
 def uncommented(name):
-    """Return the parameters in a file, with those that are commented out because empty."""
-    lines = [line.replace('# ', '', 1) if line.endswith((': []', ": ''")) else line
-             for line in read(name).splitlines()]
+    """Return the parameters in a file, with those that are commented out: empty, or a question."""
+    lines = [line.replace('# ', '', 1) if line.endswith((': []', ": ''")) or any(
+        f'# {each}: ' in line for each in QUESTIONS) else line
+        for line in read(name).splitlines()]
     return parameters(name, '\n'.join(lines))
 
 
@@ -64,7 +65,8 @@ def test_every_parameter_is_there_with_its_type_and_default(name):
 def test_what_is_not_empty_is_set(name):
     table = {row.name: row for row in TABLES[name][2]}
     assert set(parameters(name)) == {
-        key for key, row in table.items() if row.default not in ('', ())}
+        key for key, row in table.items() if row.default not in ('', ())
+        and key not in QUESTIONS}
 
 
 def plain(block):

@@ -21,7 +21,7 @@ COMMANDS = {
     'check': 'preflight of an arm: defects of its URDF, or of the running arm',
     'init': 'parameters of the controller for the first launch, from a URDF',
     'explain': 'mass matrix, torque term by term and ellipsoids of a state',
-    'export': 'dynamics and control cycle of an arm in C, or as object files',
+    'export': 'dynamics and control cycle of an arm in C, or as a ros2_control package',
     'demo': 'a simulated arm that floats and tracks, under the real controller',
     'view': 'a running arm in the browser; drags the links of a simulated one',
     'hold': 'the running controller holds the arm',

@@ -67,7 +67,7 @@ def add_enclave_argument(parser: argparse._ActionsContainer) -> None:
 def add_consent_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of a command that moves an arm."""
     parser.add_argument('--yes', action='store_true', help='do not ask before the arm moves; only '
-                        'with --at-the-stop')
+                        'with --at-the-stop, or on a simulated arm')
     parser.add_argument('--at-the-stop', action='store_true', help='with --yes: somebody watches '
                         'the arm, with a hand on its emergency stop')
 

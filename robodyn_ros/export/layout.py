@@ -22,7 +22,7 @@ def struct_lines(name: str, cls: type, dimensions: Mapping[str, int]) -> list[st
     name : str
         Of the struct.
     cls : type
-        The block, see `control.blocks`.
+        The block, see `dynamics.jit.blocks`.
     dimensions : mapping of str to int
         As for `blocks.entries`.
 

@@ -47,7 +47,7 @@ class Struct:
     kind : str
         Name of the type.
     entries : list of Entry
-        Its fields, see `control.blocks`.
+        Its fields, see `dynamics.jit.blocks`.
 
     """
 

@@ -26,8 +26,8 @@ class OwnLaw:
 
     It takes scalars and returns a mapping from `Term`, or the name of a term, to a list with one
     scalar per joint, like the laws of `control.laws`. Branches on scalars are written with
-    `dynamics.flags`. Friction, gravity and external wrenches are compensated only if it returns
-    them.
+    `dynamics.jit.flags`. Friction, gravity and external wrenches are compensated only if it
+    returns them.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ _DIFFERENT = {
     'code': f'by another version of robodyn_ros: {_EXPORT} with this one',
     'arm': f'for another arm, or another description of it: {_EXPORT} from the URDF of this node',
     'options': 'with other position limits, link of the Cartesian laws, link of the adaptation, '
-               f'gain schedule, or stale.stop: {_EXPORT} with the parameters of this node',
+               f'or stale.stop: {_EXPORT} with the parameters of this node',
 }
 
 

@@ -78,7 +78,8 @@ EXPECTED = {
     'REPEATED': ((2, -0.51, 0.0, 0.052),
                  f"{SILENT}the same state is repeated, in which joint 'joint3' moves at -0.51 "
                  'rad/s'),
-    'ALTERNATING': ((2, 0.0511, 0.0, 0.0), "joint 'joint3' hops to and fro by 0.0511; check for "
+    'ALTERNATING': ((2, 0.0511, 0.0, 0.0),
+                    "joint 'joint3' alternates between two positions, 0.0511 apart; check for "
                     'other publishers of joint states'),
     'OVERSPEED': ((2, -2.61, 1.8, 0.0), "joint 'joint3' moves at -2.61 rad/s, 145 % of its "
                   'velocity limit 1.8 rad/s'),

@@ -17,7 +17,7 @@ ROBOTS = [pytest.param(robot, sprint, id=name, marks=pytest.mark.skipif(
 GOAL = 'the goal is reached'
 DEGREES = 'reports a velocity that is 57.3 times the change of its position; it seems to be in deg'
 OPPOSITE = 'reports a velocity that is -1.00 times the change of its position; its sign is opp'
-HOPS = 'hops to and fro by 0.05'
+HOPS = 'alternates between two positions, 0.05'
 REPEATED = 'no good data for 0.250 s: the same state is repeated, in which joint '
 # of each fault: its entry, and its report; motion begins at 0.65 s
 FAULTS = {

@@ -98,7 +98,8 @@ def test_a_new_goal_in_the_middle_of_a_motion_is_reached(results):
 
 
 @pytest.mark.parametrize('name, words', [
-    ('velocity in degrees', 'in degrees per second'), ('second arm', 'hops to and fro'),
+    ('velocity in degrees', 'in degrees per second'),
+    ('second arm', 'alternates between two positions'),
     ('states lost for long', 'no good data')])
 def test_faults_are_reported(results, name, words):
     told = [each.fault for each in results if each.case == name]

@@ -69,11 +69,6 @@ def test_faults_begin_and_end_at_their_time():
     assert seen == [(100, ['silence']), (250, ['nan', 'silence']),
                     (300, ['freeze', 'nan', 'silence']), (400, ['freeze', 'nan']), (500, ['nan'])]
     assert schedule.counts == {'freeze': 1, 'silence': 1, 'nan': 1}
-    schedule.reset()
-    assert not schedule.active
-    schedule.update(0.1)
-    assert [fault.kind for fault in schedule.active] == ['silence']
-    assert schedule.counts['silence'] == 2
 
 
 def test_a_campaign_has_its_rate_and_its_seed():

@@ -34,7 +34,7 @@ class BoundCycle:
 
     def __init__(self, made, own=None):
         self.state, self.program, self.memory, self.before = (
-            made.zeros(name) for name in ('state', 'program', 'memory', 'memory'))
+            np.zeros(made.sizes[name]) for name in ('state', 'program', 'memory', 'memory'))
         self.torque = np.zeros(made.dimensions['joints'])
         self._own, self._kind = own, made.function.arguments['path']
         self._rows = made.rows

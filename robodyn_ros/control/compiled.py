@@ -12,7 +12,6 @@ import weakref
 import numpy as np
 
 from robodyn_ros.control.adaptive.adaptation_step import PARAMETERS
-from robodyn_ros.control.bound_cycle import BoundCycle
 from robodyn_ros.control.compilation import Compilation
 from robodyn_ros.control.cycle import cycle
 from robodyn_ros.control.memory import Memory
@@ -148,14 +147,6 @@ class CompiledCycle:
         state, m, p = (blocks.unpack(cls, values, self.dimensions)
                        for cls, values in zip(BLOCKS.values(), arrays))
         return cycle(self.robot, functions, table, state, m, p)
-
-    def zeros(self, name: str) -> np.ndarray:
-        """Return an array for the block of a name: 'state', 'memory', 'program'."""
-        return np.zeros(self.sizes[name])
-
-    def bound(self, own=None) -> BoundCycle:
-        """Return the cycle bound to new arrays of an arm; own: own law, see `BoundCycle`."""
-        return BoundCycle(self, own)
 
     # --- compilation ------------------------------------------------------------------------
 

@@ -21,7 +21,6 @@ from robodyn_ros.control.design import Design
 from robodyn_ros.control.external_inputs import ExternalInputs
 from robodyn_ros.control.external_laws.own_law import OwnLaw
 from robodyn_ros.control.host import Host
-from robodyn_ros.control.initial_memory import write_initial_memory
 from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.control.load_changes import LoadChanges
 from robodyn_ros.control.loop_measurement import LoopMeasurement
@@ -30,7 +29,8 @@ from robodyn_ros.control.messages import Messages
 from robodyn_ros.control.mode import Mode
 from robodyn_ros.control.motions import Motions
 from robodyn_ros.control.path_speed import PathSpeed
-from robodyn_ros.control.program_writer import write_constants, write_gains
+from robodyn_ros.control.program_writer import (
+    write_constants, write_gains, write_initial_memory)
 from robodyn_ros.control.readiness import require_slow_for_reset
 from robodyn_ros.control.requests import Requests
 from robodyn_ros.control.setting_changes import SettingChanges
@@ -123,7 +123,7 @@ class ArmController:
         made.prepare(law)
         self.host = host = Host(
             made, None if own_law is None else own_law.function(made.dimensions))
-        self._m, self._p, self._state = host.memory, host.program, host.state
+        self._m, self._p = host.memory, host.program
         messages = Messages(model, tool)
         self._arm = arm = ControlledArm(dynamics, host, messages, self.loads, design, law)
         paths = Paths(host)
@@ -133,11 +133,10 @@ class ArmController:
         self.path_speed = PathSpeed(arm, status)
         self.stream = Stream(arm, status, paths, self.motions)
         self.inputs = inputs = ExternalInputs(arm, status)
-        self.adaptation = Adaptation(dynamics, self.loads, host, settings.adaptive)
+        self.adaptation = Adaptation(arm)
         self.load_changes = LoadChanges(arm, status, self.adaptation.link)
         self.loop = LoopMeasurement(arm, status)
-        self.observation = ContactObserver(dynamics, host, messages,
-                                           settings.observer.link or model.tip)
+        self.observation = ContactObserver(arm, settings.observer.link or model.tip)
         self.changes = SettingChanges(arm, status, self.requests, inputs,
                                       self.adaptation, self.observation, own_law is not None)
         reference = self._m.motion.reference

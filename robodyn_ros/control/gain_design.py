@@ -49,7 +49,13 @@ def make_gains(dynamics: Dynamics, settings: Settings | None = None,
     """
     s = settings or Settings()
     model, impedance, friction = dynamics.model, s.impedance, s.friction
-    given = _Values(model)
+
+    def given(name: str, value, default: np.ndarray | None = None) -> np.ndarray:
+        """Return one number per joint, each finite and 0 or more; the default for none."""
+        if default is not None and not numbers(name, value).size:
+            return default
+        return not_negative(name, value, model)
+
     rotors = given('armature', s.armature)
     if loop is not None:  # below its friction a joint seems to have more inertia
         found = np.minimum(loop.missing, MOST_ROTORS * likely_rotors(model))
@@ -116,19 +122,6 @@ def frequency_parts(kp: np.ndarray, kd: np.ndarray, loop: MeasuredLoop | None) -
     damped = 0.5 * kd * loop.excess / np.maximum(frequency, np.finfo(float).tiny)
     return np.minimum(largest_frequencies(damped, loop.delay) / np.maximum(
         frequency, np.finfo(float).tiny), 1.0)
-
-
-class _Values:
-    """Reads design values of one robot."""
-
-    def __init__(self, model: RobotModel):
-        self._model = model
-
-    def __call__(self, name: str, value, default: np.ndarray | None = None) -> np.ndarray:
-        """Return one number per joint, each finite and 0 or more; the default for none."""
-        if default is not None and not numbers(name, value).size:
-            return default
-        return not_negative(name, value, self._model)
 
 
 def _stable(model: RobotModel, ki: np.ndarray, kp: np.ndarray, kd: np.ndarray) -> np.ndarray:

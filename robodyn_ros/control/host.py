@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from robodyn_ros.control.bound_cycle import BoundCycle
 from robodyn_ros.control.compiled import BLOCKS, CompiledCycle
 from robodyn_ros.control.state import REQUESTS
 from robodyn_ros.dynamics.jit import blocks
@@ -43,7 +44,7 @@ class Host:
     """
 
     def __init__(self, made: CompiledCycle, own: Callable | None = None):
-        self.made, self.bound = made, made.bound(own)
+        self.made, self.bound = made, BoundCycle(made, own)
         self.values = {name: getattr(self.bound, name) for name in BLOCKS}
         self.state, self.memory, self.program = (
             blocks.views(cls, self.values[name], made.dimensions)

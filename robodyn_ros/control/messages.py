@@ -54,8 +54,8 @@ TEMPLATES = {
     plausibility.REPEATED: _SILENT + (
         'the same state is repeated, {repetition}{because}'),
     plausibility.ALTERNATING: (
-        "joint '{joint}' hops to and fro by {value:.3g}; check for other publishers of joint "
-        'states'),
+        "joint '{joint}' alternates between two positions, {value:.3g} apart; check for other "
+        'publishers of joint states'),
     plausibility.OVERSPEED: "joint '{joint}' moves at {value:.3g} {speed}, {percent:.0f} % of its "
                             'velocity limit {bound:.3g} {speed}',
     velocity_check.CONTRADICTED: (

@@ -9,7 +9,7 @@ from robodyn_ros.control.steps import external_law
 
 
 class Mode(Enum):
-    """State of the controller."""
+    """State of the controller; in the order of `steps.modes`."""
 
     INACTIVE = 'inactive'
     HOLD = 'hold'

@@ -1,4 +1,4 @@
-"""The design of one robot, written into the program of its cycle."""
+"""The design of one robot, written into the program of its cycle, and its first memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from robodyn_ros.control.design import Design
 from robodyn_ros.control.laws.rates import fastest
 from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.control.settings import VELOCITY_SOURCES
-from robodyn_ros.control.steps import laws, path_time
+from robodyn_ros.control.steps import acceptance, laws, modes, path_time
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.per_joint import speeds
 from robodyn_ros.safety import finite_velocity_limits
@@ -85,6 +85,27 @@ def write_constants(program: SimpleNamespace, design: Design, model: RobotModel,
     deceleration = _STEEPEST / settings.stop_time * speeds(model)
     program.motion.deceleration[:] = program.motion.pose.acceleration[:] = deceleration
     program.share.activation_time[()] = settings.activation_time
+
+
+def write_initial_memory(m: SimpleNamespace, p: SimpleNamespace, design: Design,
+                         model: RobotModel) -> None:
+    """Write memory and program of an arm that was never under control."""
+    for springs, stiffness in ((m.springs, design.gains.stiffness),
+                               (m.task_springs, design.task_gains.stiffness)):
+        springs.value[:] = springs.target[:] = stiffness
+        springs.energy[()] = design.settings.impedance.energy_tank
+    m.oscillation.factor.fill(1.0)
+    # the dynamics may have the loads of another controller
+    m.loads.known[:] = m.loads.start[:] = p.loads.target[:] = np.concatenate(
+        [model.gravity, np.ravel(model.payload_parameters)])
+    m.loads.elapsed[()] = m.loads.duration[()] = -1.0
+    m.motion.result[()] = modes.RUNNING
+    m.observer.begins[()] = 1.0
+    m.acceptance.remark.code[()] = acceptance.NEVER
+    m.acceptance.measured[()] = m.acceptance.stamp[()] = m.acceptance.called[()] = -np.inf
+    m.acceptance.min_delay[()] = np.inf
+    m.walls.lower[:], m.walls.upper[:] = model.lower, model.upper
+    m.share.since[()] = np.inf  # feedback grows from the activation on
 
 
 def request(program: SimpleNamespace, kind: float, code: float = 0.0,

@@ -24,8 +24,7 @@ from robodyn_ros.safety import oscillation
 from robodyn_ros.settings import per_joint
 from robodyn_ros.trajectory import ResultCode, Trajectory
 
-_MODES = (Mode.INACTIVE, Mode.HOLD, Mode.FLOAT, Mode.TRACK, Mode.STOP, Mode.REACH,
-          Mode.LINEAR_FEEDBACK, Mode.CARRY, Mode.PASSIVE)  # in the order of `steps.modes`
+_MODES = tuple(Mode)
 UNANSWERED = ('no joint moves with its torque: are the drives on and the brakes open, and are '
               'torques executed?')
 _NOTICED = 0.05  # reduction of gains that is reported

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 from robodyn_ros.control.feedback_scaling import within_limits
+from robodyn_ros.dynamics.jit.vectors import difference, sums
 
 ABSURD_TORQUE = 1e9  # N m or N that no motor has
 
@@ -54,21 +55,6 @@ def compose(nv, terms, limit=None):
         rows[Term.LIMIT] = difference(within_limits(wanted, rest, limit), wanted)
     rows[Term.TOTAL] = sums(rows[:Term.TOTAL])
     return rows
-
-
-def sums(rows):
-    """Return the sum of rows, joint by joint."""
-    return [sum(column) for column in zip(*rows)]
-
-
-def difference(a, b):
-    """Return a - b, joint by joint."""
-    return [x - y for x, y in zip(a, b)]
-
-
-def product(a, b):
-    """Return a times b, joint by joint."""
-    return [x * y for x, y in zip(a, b)]
 
 
 def rows_of(terms):

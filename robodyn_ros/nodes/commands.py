@@ -89,8 +89,8 @@ class CommandReader:
     def __init__(self, joint_names: Sequence[str], command_joints: Sequence[str] = ()):
         self._names = list(joint_names)
         self._index = {name: i for i, name in enumerate(joint_names)}
-        self.command_joints = EffortWriter(joint_names, command_joints).joints
-        self._order = np.array([self._index[name] for name in self.command_joints], dtype=np.intp)
+        writer = EffortWriter(joint_names, command_joints)
+        self.command_joints, self._order = writer.joints, writer.order
         self.torque = np.zeros(len(self._names))
         self.received = 0
         self.refusals = Refusals()

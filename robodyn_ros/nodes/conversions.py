@@ -119,7 +119,7 @@ class JointStateReader:
         The model's joints.
     continuous : (nv,) array of bool
         Joints without limits.
-    continuity : JumpDetector, optional
+    jumps : JumpDetector, optional
         Rejects positions that the arm cannot have reached.
 
     Attributes

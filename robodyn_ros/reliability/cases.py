@@ -68,7 +68,7 @@ _ESTIMATES = Requirements(beyond=0.02, tolerated=math.inf, reset_allowed=False)
 _ESTIMATED = 'estimated from positions'
 # texts of faults of the control cycle that every motion shows
 _OPPOSITE, _DEGREES = 'its sign is opposite', 'it seems to be in degrees per second'
-_REPEATED, _ALTERNATING = 'the same state is repeated', 'hops to and fro'
+_REPEATED, _ALTERNATING = 'the same state is repeated', 'alternates between two positions'
 CYCLE_TEXTS = frozenset({_SILENT, _DEGREES, _REPEATED, _ALTERNATING})
 _LONG = 0.5  # s of motion after which a wrong velocity is detected
 

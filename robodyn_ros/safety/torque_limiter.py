@@ -16,6 +16,8 @@ import numpy as np
 from robodyn_ros.exceptions import ArgumentError, ParameterError
 from robodyn_ros.safety.limits import clamp_effort, limit_rate
 
+_LONGEST = 0.05  # s, that the rate limit uses at most, so that a pause does not permit a jump
+
 
 @dataclass(slots=True, eq=False)
 class LimiterReport:
@@ -55,22 +57,16 @@ class TorqueLimiter:
         Names for messages; joints are numbered if left out.
     margin : float
         Usable part of the effort limit, above 0 to 1.
-    max_dt : float
-        Longest period that the rate limit uses, in s, so that a pause does not permit a jump.
 
     """
 
     def __init__(self, effort_limit, rate_limit, joint_names: Sequence[str] | None = None,
-                 margin: float = 1.0, max_dt: float = 0.05):
+                 margin: float = 1.0):
         limit = np.array(effort_limit, dtype=float, ndmin=1)
         nv = limit.size
         self._names = tuple(joint_names or (str(j) for j in range(nv)))
-        if not 0.0 < max_dt < np.inf:
-            raise ParameterError(f'max_dt is {max_dt} s; it must be above 0 and finite',
-                                 value=max_dt)
         self._limit, self._rate = checked_bounds(self._names, limit, rate_limit, margin)
         self._bound, self._lowering = self._limit.copy(), False
-        self._max_dt = max_dt
         self._last = np.zeros(nv)
         self._step = np.zeros(nv)
         self._slowed = np.zeros(nv)
@@ -130,7 +126,7 @@ class TorqueLimiter:
         report.fault = None
         torque = self._usable(desired, fallback)
         if dt > 0.0:
-            np.multiply(self._rate, min(dt, self._max_dt), out=self._step)
+            np.multiply(self._rate, min(dt, _LONGEST), out=self._step)
         else:
             self._step.fill(0.0)
         limit_rate(torque, self._last, self._step, self._slowed, report.rate_limited)

@@ -264,32 +264,21 @@ class FaultSchedule:
                  campaign: Campaign | None = None, begin: float = 0.0):
         self._joint_names = tuple(joint_names)
         self._listed = sorted(listed, key=lambda fault: fault.start)
-        self._campaign, self._begin = campaign or Campaign(), begin
         self.counts: Counter[str] = Counter()
-        self.reset()
-
-    def reset(self, begin: float | None = None) -> None:
-        """Restart at time 0, with the campaign; the counts are kept."""
         self.active: tuple[Fault, ...] = ()
         self._waiting = iter(self._listed)
-        self._random = self._campaign.faults(
-            self._joint_names, self._begin if begin is None else begin)
+        self._random = (campaign or Campaign()).faults(self._joint_names, begin)
         self._next = [next(self._waiting, None), next(self._random, None)]
-        self._event = -math.inf
+        self.event = -math.inf
 
     def follow(self, other: FaultSchedule) -> None:
         """Take over the counts of another schedule, and the active faults that both list."""
         self.counts.update(other.counts)
         self.active = tuple(fault for fault in other.active if fault in self._listed)
 
-    @property
-    def event(self) -> float:
-        """Return the time (s) of the next change of the active faults."""
-        return self._event
-
     def update(self, time: float) -> bool:
         """Set the time (s), which does not decrease; return whether the active faults change."""
-        if time < self._event:
+        if time < self.event:
             return False
         before = self.active
         active = [fault for fault in before if fault.end > time]
@@ -301,6 +290,6 @@ class FaultSchedule:
                     self.counts[fault.kind] += 1
                 self._next[i] = next(source, None)
         self.active = tuple(active)
-        self._event = min([math.inf, *(fault.end for fault in active),
-                           *(fault.start for fault in self._next if fault is not None)])
+        self.event = min([math.inf, *(fault.end for fault in active),
+                          *(fault.start for fault in self._next if fault is not None)])
         return self.active != before

@@ -4,6 +4,7 @@ import re
 
 # pattern in the stored header, replacement
 _CHANGES = tuple((re.compile(pattern), new) for pattern, new in (
+    (r'hops to and fro by (\S+);', r'alternates between two positions, \1 apart;'),
     ('(hold|float|stop) was asked for', r'\1 was requested'),
     ('"guest": ', '"external_law": '),
     ('the motion is given up after a pause',

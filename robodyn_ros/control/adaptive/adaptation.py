@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from robodyn_ros.control.host import Host
+from robodyn_ros.control.controlled_arm import ControlledArm
 from robodyn_ros.control.settings import AdaptiveSettings
-from robodyn_ros.dynamics import Dynamics
-from robodyn_ros.dynamics.loads import Loads
 from robodyn_ros.model import Payload
 from robodyn_ros.model.inertia import parallel_axis, pseudo_inertia
 
@@ -20,14 +18,8 @@ class Adaptation:
 
     Parameters
     ----------
-    dynamics : Dynamics
-        The arm.
-    loads : Loads
-        Known payloads.
-    host : Host
-        Host of the cycle, which updates the estimate.
-    settings : AdaptiveSettings
-        Settings of the estimation.
+    arm : ControlledArm
+        The arm, whose cycle updates the estimate.
 
     Attributes
     ----------
@@ -43,13 +35,13 @@ class Adaptation:
 
     """
 
-    def __init__(self, dynamics: Dynamics, loads: Loads, host: Host,
-                 settings: AdaptiveSettings):
-        self.link = settings.link or dynamics.model.tip
-        self._loads, self._host = loads, host
+    def __init__(self, arm: ControlledArm):
+        settings = arm.design.settings.adaptive
+        self.link = settings.link or arm.model.tip
+        self._loads, self._host = arm.loads, arm.host
         if settings.link:
             self.require()
-        self.pseudo_inertia = host.memory.learning.estimate.reshape(4, 4)
+        self.pseudo_inertia = arm.memory.learning.estimate.reshape(4, 4)
         self.change(settings)
 
     def require(self) -> None:

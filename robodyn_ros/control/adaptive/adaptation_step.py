@@ -23,9 +23,9 @@ from __future__ import annotations
 
 from robodyn_ros.control.laws.adaptive import corrections
 from robodyn_ros.control.laws.symmetric import clipped
-from robodyn_ros.control.terms import difference, sums
 from robodyn_ros.dynamics import algorithms
 from robodyn_ros.dynamics.jit.trace import maximum, sqrt
+from robodyn_ros.dynamics.jit.vectors import difference, sums
 from robodyn_ros.dynamics.vector import add, apply, matmul, scale, ZERO
 
 STATE = ('q', 'qd', 'q_ref', 'qd_ref', 'qdd_ref', 'sliding')

@@ -25,9 +25,9 @@ from __future__ import annotations
 from enum import IntEnum
 
 from robodyn_ros.control import friction
-from robodyn_ros.control.terms import product, sums
 from robodyn_ros.dynamics import algorithms
 from robodyn_ros.dynamics.jit.trace import absolute, reciprocal
+from robodyn_ros.dynamics.jit.vectors import product, sums
 from robodyn_ros.dynamics.vector import add, apply, cross, dot, scale
 
 

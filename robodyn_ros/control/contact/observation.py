@@ -7,11 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 
 from robodyn_ros.control.contact.tip_wrench import compile_tip_wrench
-from robodyn_ros.control.host import Host
-from robodyn_ros.control.messages import Messages
+from robodyn_ros.control.controlled_arm import ControlledArm
 from robodyn_ros.control.settings import Settings
 from robodyn_ros.control.steps import collision, modes
-from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.settings import per_joint
 
 _REACTIONS = {'report': collision.REPORT, 'stop': collision.STOP, 'float': collision.FLOAT}
@@ -23,12 +21,8 @@ class ContactObserver:
 
     Parameters
     ----------
-    dynamics : Dynamics
+    arm : ControlledArm
         The arm.
-    host : Host
-        Host of the cycle.
-    messages : Messages
-        Texts.
     link : str
         Link at which the wrench is estimated.
 
@@ -41,12 +35,12 @@ class ContactObserver:
 
     """
 
-    def __init__(self, dynamics: Dynamics, host: Host, messages: Messages, link: str):
-        self._model, self._messages, self.link = dynamics.model, messages, link
+    def __init__(self, arm: ControlledArm, link: str):
+        self._model, self._messages, self.link, host = arm.model, arm.messages, link, arm.host
         self._observer, self._collision = host.memory.observer, host.memory.collision
         self._gains, self._program = host.program.gains, host.program
         self.torque, self.unknown = self._observer.external, self._observer.unknown
-        self._wrench = compile_tip_wrench(dynamics, link)
+        self._wrench = compile_tip_wrench(arm.dynamics, link)
 
     def change(self, settings: Settings) -> None:
         """

@@ -13,7 +13,8 @@ this requires the C of the Christoffel symbols.
 
 from __future__ import annotations
 
-from robodyn_ros.control.terms import difference, product, sums, Term
+from robodyn_ros.control.terms import Term
+from robodyn_ros.dynamics.jit.vectors import difference, product, sums
 
 GAINS = ('sliding_damping', 'sliding')
 
@@ -22,7 +23,7 @@ def adaptive(arm, x):
     """
     Return the terms of `M qdd_r + C(q, qd) qd_r + g - K_D s`.
 
-        The terms without an error are those of the reference; the rest is feedback. With
+    The terms without an error are those of the reference; the rest is feedback. With
     K_D = (kd - L) times the joint's own inertia the error has poles at -L and L - kd, and is
     damped as in feedforward_pd.
     """

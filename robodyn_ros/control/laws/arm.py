@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from robodyn_ros.control.terms import difference, product, sums, Term
+from robodyn_ros.control.terms import Term
 from robodyn_ros.dynamics import algorithms
+from robodyn_ros.dynamics.jit.vectors import difference, product, sums
 
 
 class Arm:

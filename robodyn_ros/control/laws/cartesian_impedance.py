@@ -14,8 +14,9 @@ from __future__ import annotations
 from robodyn_ros.control.laws.pose_error import rotation_spring
 from robodyn_ros.control.laws.symmetric import eigen, spectral
 from robodyn_ros.control.laws.task_space import multiply, Task
-from robodyn_ros.control.terms import difference, product, sums, Term
+from robodyn_ros.control.terms import Term
 from robodyn_ros.dynamics.jit.trace import sqrt
+from robodyn_ros.dynamics.jit.vectors import difference, product, sums
 
 _SLOWEST = 0.1  # (rad/s)^2; bounds the damping of slower modes, which hardly move the link
 TASK_GAINS = ('stiffness', 'damping', 'damping_ratio', 'selected', 'axes', 'posture_stiffness',

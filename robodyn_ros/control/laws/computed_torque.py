@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from robodyn_ros.control.terms import product, sums, Term
+from robodyn_ros.control.terms import Term
+from robodyn_ros.dynamics.jit.vectors import product, sums
 
 GAINS = ('kp', 'kd', 'feedback_inertia')
 

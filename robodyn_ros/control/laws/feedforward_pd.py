@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from robodyn_ros.control.laws.computed_torque import pd
-from robodyn_ros.control.terms import product, sums, Term
+from robodyn_ros.control.terms import Term
+from robodyn_ros.dynamics.jit.vectors import product, sums
 
 GAINS = ('pd_kp', 'pd_kd', 'inertia')
 

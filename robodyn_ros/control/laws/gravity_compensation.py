@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from robodyn_ros.control.friction import friction, measured_width
-from robodyn_ros.control.terms import product, Term
+from robodyn_ros.control.terms import Term
+from robodyn_ros.dynamics.jit.vectors import product
 
 GAINS = ('damping', 'float_friction')
 

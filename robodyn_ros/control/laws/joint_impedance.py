@@ -13,8 +13,9 @@ within the bandwidth of the momentum observer.
 from __future__ import annotations
 
 from robodyn_ros.control.laws.computed_torque import pd
-from robodyn_ros.control.terms import difference, sums, Term
+from robodyn_ros.control.terms import Term
 from robodyn_ros.dynamics.jit.trace import sqrt
+from robodyn_ros.dynamics.jit.vectors import difference, sums
 
 GAINS = ('stiffness', 'joint_damping', 'impedance_ratio')
 SHAPED_GAINS = (*GAINS, 'apparent_inertia')

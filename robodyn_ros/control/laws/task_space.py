@@ -19,9 +19,9 @@ from __future__ import annotations
 
 from robodyn_ros.control.laws.pose_error import pose_error
 from robodyn_ros.control.laws.symmetric import eigen, spectral
-from robodyn_ros.control.terms import difference
 from robodyn_ros.dynamics import algorithms
 from robodyn_ros.dynamics.jit.trace import maximum, sqrt
+from robodyn_ros.dynamics.jit.vectors import difference
 from robodyn_ros.dynamics.vector import apply_transposed, IDENTITY
 
 _SIX = range(6)

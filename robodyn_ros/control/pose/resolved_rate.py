@@ -15,9 +15,9 @@ from typing import NamedTuple
 from robodyn_ros.control.laws.pose_error import pose_error
 from robodyn_ros.control.laws.symmetric import eigen, spectral
 from robodyn_ros.control.laws.task_space import multiply, symmetric_product, transposed
-from robodyn_ros.control.terms import difference, product
 from robodyn_ros.dynamics import algorithms
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum, select, sqrt
+from robodyn_ros.dynamics.jit.vectors import difference, product
 
 _DAMPED = 0.1      # of the typical singular value, below which a direction is damped
 _SETTLING = 0.125  # s, time constant of the approach

@@ -24,6 +24,11 @@ def product(a, b):
     return [x * y for x, y in zip(a, b)]
 
 
+def sums(rows):
+    """Return the sum of rows, joint by joint."""
+    return [sum(column) for column in zip(*rows)]
+
+
 def scaled(factor, a):
     """Return a multiple of a list."""
     return [factor * x for x in a]

@@ -20,7 +20,7 @@ from robodyn_ros.nodes.cdr import JointStateSample
 from robodyn_ros.nodes.controller.clock import ControllerClock
 from robodyn_ros.nodes.controller.guard_link import GuardLink
 from robodyn_ros.nodes.controller.native import NativeControl
-from robodyn_ros.nodes.controller.rows import HELD_UP
+from robodyn_ros.nodes.controller.rows import HELD_UP_TEXT
 from robodyn_ros.nodes.controller.shared import SharedControl
 from robodyn_ros.nodes.controller.state_input import StateInput
 from robodyn_ros.nodes.controller.torque_output import TorqueOutput
@@ -230,7 +230,7 @@ class ControlLoop:
         states = self._controller.status.states
         if sample is not None and states.kind == FROM_STATE:
             if states.pause:
-                self._log.warning(HELD_UP.format(float(states.pause)))
+                self._log.warning(HELD_UP_TEXT.format(float(states.pause)))
             if states.resumes:
                 self.statistics.restart()
             self.coasting = False

@@ -12,7 +12,7 @@ from robodyn_ros.nodes.conversions import in_seconds
 from robodyn_ros.nodes.native.exchange import Exchange, Row
 from robodyn_ros.nodes.statistics import CycleStatistics
 
-HELD_UP = 'this process was held up for {:.3f} s'
+HELD_UP_TEXT = 'this process was held up for {:.3f} s'
 # s between updates: with subscribers or linear feedback, without states, else
 _SOON, _SILENT, _SELDOM = 0.002, 0.005, 0.02
 
@@ -80,7 +80,7 @@ class Rows:
         if not answers:
             return False
         if pause := row.memory[self._pause]:
-            self._log.warning(HELD_UP.format(pause))
+            self._log.warning(HELD_UP_TEXT.format(pause))
         if row.memory[self._resumes]:
             self.statistics.restart()
         measured, passed = in_seconds(row.stamp), row.end - row.arrival

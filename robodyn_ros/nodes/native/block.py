@@ -48,13 +48,10 @@ WORDS = (
     # scratch of the machine code
     'seconds', 'nanoseconds')
 PLACES = places_of(WORDS)
-PROGRAM_WORDS = 4
 
 # words of a known layout of messages
 LAYOUT = ('size', 'ranges', 'range_count', 'template', 'joints', 'position', 'velocity', 'effort',
           'columns')
-# first words of a row of the ring buffer; the memories of turn and cycle follow
-ROW = ('number', 'stamp', '~arrival', '~wall', '~end', 'sent')
 
 
 class Block:

@@ -15,10 +15,11 @@ import math
 
 from llvmlite import ir
 
+from robodyn_ros.control.shared_block import PROGRAM_WORDS, ROW
 from robodyn_ros.control.state import REQUESTS
 from robodyn_ros.dynamics.jit import machine
 from robodyn_ros.nodes.native import rcl, writer
-from robodyn_ros.nodes.native.block import PLACES, PROGRAM_WORDS, ROW
+from robodyn_ros.nodes.native.block import PLACES
 from robodyn_ros.nodes.native.writer import (
     BUFFER, F64, I32, I64, LENGTH, MESSAGE, REALTIME, STAMP, Writer)
 
@@ -33,9 +34,9 @@ class _Writer(Writer):
         super().__init__(module, name, PLACES, result)
         self._fields = fields
 
-    def place(self, name: str) -> int:
-        """Return the index of a field."""
-        return self._fields[name]
+    def start(self, block: str, name: str):
+        """Return the address of a field of a block of the cycle."""
+        return self.b.add(self.word(block), I64(8 * self._fields[f'{block}.{name}']))
 
     def read(self, block: str, name: str):
         """Return a field of a block of the cycle or of the turn."""
@@ -142,7 +143,6 @@ def _receive_states(w: _Writer, functions: Mapping) -> None:
 def _read(w: _Writer, x: Mapping, data) -> None:
     """Copy the numbers of a message of a known layout into the state."""
     b = w.b
-    state = w.word('state')
     with w.each(x['joints']) as j:
         column = w.load(b.add(x['columns'], b.mul(j, I64(8))))
         for name, key in (('position', 'q'), ('velocity', 'qd'), ('effort', 'effort')):
@@ -151,8 +151,7 @@ def _read(w: _Writer, x: Mapping, data) -> None:
             # for an absent array the begin of the message is read, and not used
             value = b.select(present, w.load(b.select(present, place, data), kind=F64),
                              F64(math.nan))
-            begin = b.add(state, I64(8 * w.place(f'state.{key}')))
-            w.store(value, b.add(begin, b.mul(j, I64(8))))
+            w.store(value, b.add(w.start('state', key), b.mul(j, I64(8))))
     w.write('state', 'stamp', w.seconds(*w.stamp(data, STAMP)))
     w.put('stamp', w.nanoseconds(*w.stamp(data, STAMP)))
 

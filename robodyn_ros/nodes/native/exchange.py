@@ -9,8 +9,9 @@ import time
 import numpy as np
 
 from robodyn_ros.control.host import Host
+from robodyn_ros.control.shared_block import ROW
 from robodyn_ros.dynamics.jit import machine
-from robodyn_ros.nodes.native.block import Block, ROW
+from robodyn_ros.nodes.native.block import Block
 from robodyn_ros.nodes.native.rcl import NativeLoopError
 
 _TIMEOUT = 2.0  # s until the loop uses a new program, on the busiest machine

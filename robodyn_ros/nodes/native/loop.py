@@ -13,12 +13,13 @@ from rclpy.node import Node
 from robodyn_ros.control import turn
 from robodyn_ros.control.host import Host
 from robodyn_ros.control.memory import Memory
+from robodyn_ros.control.shared_block import ROW
 from robodyn_ros.control.state import State
 from robodyn_ros.control.turn_host import PHASES, TurnHost
 from robodyn_ros.dynamics.jit import blocks
 from robodyn_ros.nodes.cdr import JointStateLayout, LITTLE_ENDIAN
 from robodyn_ros.nodes.native import code, rcl
-from robodyn_ros.nodes.native.block import Block, PLACES, ROW
+from robodyn_ros.nodes.native.block import Block, PLACES
 from robodyn_ros.nodes.native.exchange import Exchange
 from robodyn_ros.nodes.native.layouts import Layouts
 from robodyn_ros.nodes.native.probe import probe
@@ -113,7 +114,7 @@ class NativeLoop:
         self._owned = [made.wait_set(wires.node.context, 1 + (wires.guard_states is not None)),
                        made.buffer(_CAPACITY), made.buffer(_CAPACITY)]
         for name, owned in zip(('wait_set', 'state_message', 'guard_message'), self._owned):
-            block[name] = rcl.address_of(owned)
+            block[name] = ctypes.addressof(owned)
         self._wake = rclpy_implementation.GuardCondition(cast(Any, wires.node.context.handle))
         for name, handle in (('wake', self._wake), ('states', wires.states.handle),
                              ('torques', wires.torques.handle),

@@ -116,7 +116,7 @@ class PlantLoop:
         block['delays'] = self._delays.ctypes.data
         self._read = 0
         self._message: Any = made.buffer(_CAPACITY)
-        block['message'] = rcl.address_of(self._message)
+        block['message'] = ctypes.addressof(self._message)
         self._thread = LoopThread('simulation', self._code, block, self.stop)
         self._plant: tuple = ()
 

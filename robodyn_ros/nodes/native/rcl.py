@@ -146,8 +146,3 @@ def _libraries(maps: str) -> list[str]:
     paths = {fields[5] for fields in (line.split(maxsplit=5) for line in maps.splitlines())
              if len(fields) == 6}
     return sorted(path for path in paths if Path(path).name.startswith('librcl.so'))
-
-
-def address_of(structure: ctypes.Structure) -> int:
-    """Return the address of a structure."""
-    return ctypes.addressof(structure)

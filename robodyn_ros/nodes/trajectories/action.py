@@ -136,13 +136,9 @@ class TrajectoryAction:
         if goal.multi_dof_trajectory.points:
             raise TrajectoryError('the goal has a multi_dof_trajectory; the joints of this arm '
                                   'have one degree of freedom each', code=ResultCode.INVALID_GOAL)
-        defaults = self._controller.design.tolerances
-        names = self._controller.model.joint_names
-        if defaults is None:
-            defaults = Tolerances.none(len(names))
-        return defaults.override(
-            names, _joint_tolerances(goal.path_tolerance), _joint_tolerances(goal.goal_tolerance),
-            seconds(goal.goal_time_tolerance))
+        return self._controller.design.tolerances.override(
+            self._controller.model.joint_names, _joint_tolerances(goal.path_tolerance),
+            _joint_tolerances(goal.goal_tolerance), seconds(goal.goal_time_tolerance))
 
     def _on_accepted(self, handle) -> None:
         """Set the goal whose motion has started."""

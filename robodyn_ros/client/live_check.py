@@ -21,7 +21,7 @@ from robodyn_ros.nodes.commanders import Commanders
 from robodyn_ros.nodes.controller import node as controller
 from robodyn_ros.nodes.controller.report import loop_lines, loop_numbers
 from robodyn_ros.nodes.conversions import seconds
-from robodyn_ros.nodes.polling import PolledSubscription
+from robodyn_ros.nodes.polling import full_name, PolledSubscription
 from robodyn_ros.nodes.process import init_tool, run, tool_node
 from robodyn_ros.nodes.qos import newest
 
@@ -218,4 +218,4 @@ def _elsewhere(node: Node, topic: str) -> tuple[str, ...]:
 
 
 def _names(infos) -> tuple[str, ...]:
-    return tuple(sorted(f'{info.node_namespace.rstrip("/")}/{info.node_name}' for info in infos))
+    return tuple(sorted(map(full_name, infos)))

@@ -8,7 +8,7 @@ import re
 
 from rclpy.node import Node
 
-from robodyn_ros.exceptions import printable
+from robodyn_ros.nodes.polling import full_name
 
 UNKNOWN = '_NODE_NAME_UNKNOWN_'  # rmw's name for a node that is not discovered yet
 _HEADER = 'std_msgs/msg/Header'
@@ -72,7 +72,7 @@ class Commanders:
         """Return the number of guards with a name."""
         if name != (self._guard or name) or not _NAME.fullmatch(name):
             return 0
-        return sum(info.topic_type == _HEADER and _full_name(info) == name for info in
+        return sum(info.topic_type == _HEADER and full_name(info) == name for info in
                    self._node.get_publishers_info_by_topic(f'{name}/state'))
 
 
@@ -80,9 +80,5 @@ def publishers_of(node: Node, topics: Sequence[str]) -> tuple[str, ...]:
     """Return the full names of the nodes that publish on any of the topics, see `Commanders`."""
     most: Counter[str] = Counter()
     for topic in topics:
-        most |= Counter(map(_full_name, node.get_publishers_info_by_topic(topic)))
+        most |= Counter(map(full_name, node.get_publishers_info_by_topic(topic)))
     return tuple(sorted(most.elements()))
-
-
-def _full_name(info) -> str:
-    return printable(f'{info.node_namespace.rstrip("/")}/{info.node_name}')

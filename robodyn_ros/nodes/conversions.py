@@ -13,9 +13,7 @@ from robodyn_ros.exceptions import ArgumentError, near_matches, ParameterError
 from robodyn_ros.nodes.cdr import DoublesWriter, JointStateSample
 from robodyn_ros.safety import JumpDetector, MAX_PLAUSIBLE_VALUE
 from robodyn_ros.trajectory import TrajectoryPoint
-
-TURN = 2.0 * math.pi
-
+from robodyn_ros.trajectory.angles import TURN
 
 OTHER_JOINTS = "a message named none of the model's joints"
 

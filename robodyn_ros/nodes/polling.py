@@ -153,11 +153,16 @@ def publisher_of(info: Any) -> bytes:
     return bytes((info.get('publisher_gid') or {}).get('data') or b'')
 
 
+def full_name(info: Any) -> str:
+    """Return the name, with its namespace, of the node of a publisher or a subscription."""
+    return printable(f'{info.node_namespace.rstrip("/")}/{info.node_name}')
+
+
 def publisher_names(node: Node, topic: str, sources: Iterable[bytes]) -> str:
     """Return the names of the nodes with publishers of these GIDs, as text."""
-    names = {bytes(each.endpoint_gid)[:_GID]: f'{each.node_namespace.rstrip("/")}/{each.node_name}'
+    names = {bytes(each.endpoint_gid)[:_GID]: full_name(each)
              for each in node.get_publishers_info_by_topic(topic)}
-    return ', '.join(printable(names.get(each[:_GID], 'a node that is gone')) for each in sources)
+    return ', '.join(names.get(each[:_GID], 'a node that is gone') for each in sources)
 
 
 def _never(_message) -> None:

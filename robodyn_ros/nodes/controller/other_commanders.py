@@ -7,7 +7,7 @@ from collections import Counter
 from rclpy.node import Node
 
 from robodyn_ros.nodes.commanders import Commanders, publishers_of, UNKNOWN
-from robodyn_ros.nodes.polling import publisher_names
+from robodyn_ros.nodes.polling import full_name, publisher_names
 
 OTHER_COMMANDER = 'another node publishes on'  # begin of a refusal
 _NAMES = 64  # publishers that are remembered
@@ -94,8 +94,8 @@ class OtherCommanders:
     def unheard(self) -> str:
         """Return that no driver subscribes to the torques; '' if one does."""
         if not self._sends or any(
-                f'{each.node_namespace.rstrip("/")}/{each.node_name}' not in self._silent_listeners
-                for each in self._node.get_subscriptions_info_by_topic(self._commands)):
+                full_name(each) not in self._silent_listeners for each in
+                self._node.get_subscriptions_info_by_topic(self._commands)):
             return ''
         return (f'no driver subscribes to {self._commands}, so that no torque reaches the arm: '
                 'start or activate its effort controller, or correct effort_command_topic')

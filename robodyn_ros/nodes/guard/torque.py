@@ -60,9 +60,8 @@ class GuardTorque:
         self._dynamics, self._model = dynamics, dynamics.model
         self.loads = Loads(dynamics)
         self._gravity_scale = 0.0 if values.limits.driver_compensates_gravity else 1.0
-        effort, rate, margin = _bounds(values.limits, dynamics.model)
-        self._supervisor = TorqueLimiter(effort, rate, dynamics.model.joint_names, margin)
-        self._configured = effort * margin, rate
+        self._configured = bounds = _bounds(values.limits, dynamics.model)
+        self._supervisor = TorqueLimiter(*bounds, dynamics.model.joint_names)
         nv = dynamics.nv
         self.armature = np.zeros(nv)
         # position limits; for a joint beyond its limit, walls that follow it inwards
@@ -76,7 +75,7 @@ class GuardTorque:
         # loads that are told: begin of their use in s, numbers before and after
         self._numbers = dynamics.runtime.copy()
         self._told = -np.inf, self._numbers, self._numbers
-        self._apply(values, effort * margin)
+        self._apply(values, bounds[0])
         self.update(0.0, np.zeros(nv), np.zeros(nv))  # compiles the dynamics
 
     @property
@@ -96,15 +95,14 @@ class GuardTorque:
 
     def check_change(self, values: GuardSettings) -> None:
         """Raise `ParameterError` for a wrong limit, or one above that at the start."""
-        effort, rate, margin = _bounds(values.limits, self._model)
-        check_not_raised(self._model.joint_names, (effort * margin, rate), self._configured)
-        checked_bounds(self._model.joint_names, effort, rate, margin)
+        check_not_raised(self._model.joint_names, _bounds(values.limits, self._model),
+                         self._configured)
 
     def change(self, values: GuardSettings) -> None:
         """Use other parameters, that were checked, from now on."""
-        effort, rate, margin = _bounds(values.limits, self._model)
-        self._supervisor.change(effort, rate, margin)
-        self._apply(values, effort * margin)
+        bounds = _bounds(values.limits, self._model)
+        self._supervisor.change(*bounds)
+        self._apply(values, bounds[0])
 
     def set_position(self, q: np.ndarray) -> None:
         """Set the position of the arm, at which payload and gravity are checked."""
@@ -259,6 +257,7 @@ class GuardTorque:
         return self._supervisor.supervise(self._torque, self._gravity, passed)[0]
 
 
-def _bounds(limits: TorqueLimits, model) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return effort limits, rate limits and margin."""
-    return *effort_and_rate(limits, model.joint_names, model.effort_limit), limits.effort_margin
+def _bounds(limits: TorqueLimits, model) -> tuple[np.ndarray, np.ndarray]:
+    """Return the largest torques, (nv,), and their largest changes per second."""
+    return checked_bounds(model.joint_names, *effort_and_rate(
+        limits, model.joint_names, model.effort_limit), limits.effort_margin)

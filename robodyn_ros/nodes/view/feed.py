@@ -15,7 +15,7 @@ from robodyn_ros.model import RobotModel
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.conversions import nanoseconds
 from robodyn_ros.nodes.load_messages import vector
-from robodyn_ros.nodes.polling import PolledSubscription
+from robodyn_ros.nodes.polling import full_name, PolledSubscription
 from robodyn_ros.nodes.view.joint_values import JointValues, STATES
 from robodyn_ros.nodes.view.names import Names
 from robodyn_ros.trajectory import shortest_turn
@@ -94,9 +94,8 @@ class Feed:
         self._take(now)
         if now - self._discovered > _DISCOVER:
             self._discovered = now
-            self._simulated = self._simulator in (
-                f'{each.node_namespace.rstrip("/")}/{each.node_name}' for each in
-                self._node.get_subscriptions_info_by_topic(self._wrenches.topic))
+            self._simulated = self._simulator in map(
+                full_name, self._node.get_subscriptions_info_by_topic(self._wrenches.topic))
         controlled = now - self._reference_time < _FORGET
         mode, notes = self._mode_and_notes(now)
         simulator = self._diagnostics_of(now, self._simulator)

@@ -14,7 +14,7 @@ from robodyn_ros.control.terms import Term
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
-from robodyn_ros.safety import Freshness, JumpDetector, StaleMonitor
+from robodyn_ros.safety import JumpDetector, StaleMonitor
 from robodyn_ros.simulation import Plant
 
 TURN = 2.0 * math.pi
@@ -154,7 +154,7 @@ class Oracle:
 
     def __init__(self, model, settings):
         stale = settings.stale
-        self.stale = StaleMonitor(stale.hold, stale.stop, stale.max_skew)
+        self.stale = StaleMonitor(stale.hold, stale.max_skew)
         self.jumps = JumpDetector(model.joint_names, model.velocity_limit, stale.jump,
                                   stale.stop + 0.05)
         self.continuous = np.flatnonzero(model.continuous)
@@ -177,7 +177,7 @@ class Oracle:
         if not self.stale.received(arrival, stamp, clock):
             return False
         self.follow(arrival, stamp)
-        return self.stale.check(arrival).level is Freshness.FRESH
+        return self.stale.check(arrival).fresh
 
     def follow(self, now, stamp):
         """Find the delay beyond the least one; the least one may grow by 2e-4 s/s."""
@@ -235,7 +235,7 @@ def test_states_are_judged_as_by_the_classes_of_the_guard(seed):
         expected = oracle.jumps.problem
         if np.isfinite(arm.q).all() and np.isfinite(arm.qd).all():
             assert arm.control.status.state_problem == expected
-        if verdict.level is Freshness.STOP:
+        if not verdict.age < arm.control.settings.stale.stop:
             assert arm.control.fault
             arm.control.reset_fault()
         if not rng.integers(3):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # needs ROS
     from robodyn_ros.client.live_check import Seen
 
 # defaults of the parameters stale.hold, stale.stop and stale.max_skew
-_HOLD, _STOP, _SKEW = 0.05, 0.25, 1.0
+_HOLD, _SKEW = 0.05, 1.0
 _SLOW = 100.0      # Hz below which gains must be low
 
 _TOLERANCE = 0.1   # part of the effort limit; default of the parameter handshake_tolerance
@@ -278,7 +278,7 @@ def judge_timing(seen: Seen) -> tuple[list[Finding], float, float]:
 
 
 def _stamps(seen: Seen) -> list[Finding]:
-    monitor = StaleMonitor(_HOLD, _STOP, _SKEW)
+    monitor = StaleMonitor(_HOLD, _SKEW)
     bad = sum(not monitor.received(each.arrived, each.stamp, each.clock)
               for each in seen.messages)
     if not bad:

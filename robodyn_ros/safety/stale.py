@@ -7,18 +7,9 @@ Arrival times are of one local steady clock; stamps are of the sender's clock.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntEnum
 import math
 
 from robodyn_ros.exceptions import ParameterError
-
-
-class Freshness(IntEnum):
-    """Reaction to the age of the newest good message."""
-
-    FRESH = 0
-    HOLD = 1
-    STOP = 2
 
 
 @dataclass(slots=True)
@@ -28,8 +19,8 @@ class StaleVerdict:
 
     Attributes
     ----------
-    level : Freshness
-        Reaction that the age requires.
+    fresh : bool
+        Whether the data may be used.
     age : float
         Seconds since the newest good data was measured; infinite before any.
     reason : str
@@ -37,7 +28,7 @@ class StaleVerdict:
 
     """
 
-    level: Freshness
+    fresh: bool
     age: float
     reason: str
 
@@ -51,13 +42,6 @@ def check_ages(hold: float, stop: float, max_skew: float) -> None:
         raise ParameterError(f'max_skew is {max_skew} s; it must be above 0', value=max_skew)
 
 
-def freshness(age: float, hold: float, stop: float) -> Freshness:
-    """Return the reaction to an age, given the ages of hold and stop, all in s."""
-    if age < hold:
-        return Freshness.FRESH
-    return Freshness.HOLD if age < stop else Freshness.STOP
-
-
 class StaleMonitor:
     """
     Monitors the age of a source's data.
@@ -67,18 +51,18 @@ class StaleMonitor:
 
     Parameters
     ----------
-    hold_after, stop_after : float
-        Seconds of age after which to hold and to stop.
+    hold_after : float
+        Seconds of age from which on the data are not used.
     max_skew : float
         Largest difference of stamp and clock, in s; infinite if the clocks are known
         to differ. The transport delay by stamp is added to the age.
 
     """
 
-    def __init__(self, hold_after: float, stop_after: float, max_skew: float = 1.0):
-        check_ages(hold_after, stop_after, max_skew)
-        self.hold_after, self.stop_after, self.max_skew = hold_after, stop_after, max_skew
-        self._verdict = StaleVerdict(Freshness.STOP, math.inf, '')
+    def __init__(self, hold_after: float, max_skew: float = 1.0):
+        check_ages(hold_after, math.inf, max_skew)
+        self.hold_after, self.max_skew = hold_after, max_skew
+        self._verdict = StaleVerdict(False, math.inf, '')
         self.reset()
 
     def reset(self) -> None:
@@ -132,7 +116,7 @@ class StaleMonitor:
             # A local clock set back must not hide silence until it catches up.
             self._measured = now
         age = verdict.age = now - self._measured
-        verdict.level = freshness(age, self.hold_after, self.stop_after)
-        verdict.reason = ('' if verdict.level is Freshness.FRESH else
+        verdict.fresh = age < self.hold_after
+        verdict.reason = ('' if verdict.fresh else
                           f'no good data for {age:.3f} s: {self._remark}')
         return verdict

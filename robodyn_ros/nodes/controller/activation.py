@@ -19,7 +19,6 @@ from robodyn_ros.nodes.controller.other_commanders import OtherCommanders
 from robodyn_ros.nodes.controller.state_input import StateInput
 from robodyn_ros.nodes.polling import publisher_names
 from robodyn_ros.nodes.simulator import NAME as SIMULATOR
-from robodyn_ros.safety import Freshness
 
 _POSES, _NEGLIGIBLE = 32, 0.01  # poses that are tried; part of the effort limits
 _REPEAT = 2.0    # s between two log lines of the same reason
@@ -95,7 +94,7 @@ class Activation:
         if not states.complete:
             raise StateError(f'no joint state on {states.topic} yet: {states.problem}')
         verdict = states.verdict()
-        if verdict.level is not Freshness.FRESH:
+        if not verdict.fresh:
             raise StateError(verdict.reason)
         controller.activation.check_state(states.q, states.qd)
         if self._cycle.refusal:

@@ -30,7 +30,6 @@ from robodyn_ros.nodes.controller.scheduling import CallbackProbe
 from robodyn_ros.nodes.parameters import Parameters
 from robodyn_ros.nodes.process import run_process, StopRequest
 from robodyn_ros.nodes.realtime import configure_realtime
-from robodyn_ros.safety import Freshness
 
 NAME = 'computed_torque_controller'
 _DONE, _FAILED = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
@@ -196,7 +195,7 @@ class ControllerNode(LifecycleNode):
 
         def reset_fault():
             verdict = components.states.verdict()
-            if verdict.level is not Freshness.FRESH:
+            if not verdict.fresh:
                 raise StateError(f'the cause is still there: {verdict.reason}')
             if components.guard.problem:
                 raise StateError(f'the cause is still there: {components.guard.problem}')

@@ -19,7 +19,7 @@ from robodyn_ros.nodes.controller.state_input import StateInput
 from robodyn_ros.nodes.sending import send
 from robodyn_ros.nodes.statistics import diagnostic_array
 from robodyn_ros.nodes.trajectories.interfaces import TrajectoryInterfaces
-from robodyn_ros.safety import Freshness, StaleVerdict
+from robodyn_ros.safety import StaleVerdict
 from robodyn_ros.trajectory import Trajectory
 
 # diagnostics of the measured loop
@@ -222,7 +222,7 @@ class ControllerReport:
         controller = self._controller
         if controller.fault:
             return DiagnosticStatus.ERROR, f'fault: {controller.fault}'
-        if states.level is not Freshness.FRESH:
+        if not states.fresh:
             return DiagnosticStatus.WARN, states.reason
         if self._guard.silent:
             return DiagnosticStatus.WARN, 'the guard is silent'

@@ -13,7 +13,7 @@ from robodyn_ros.nodes.cdr import JointStateDecoder, JointStateLayout, JointStat
 from robodyn_ros.nodes.controller.clock import ControllerClock
 from robodyn_ros.nodes.conversions import in_seconds, JointStateAssembler
 from robodyn_ros.nodes.polling import PolledSubscription
-from robodyn_ros.safety import Freshness, freshness, StaleVerdict
+from robodyn_ros.safety import StaleVerdict
 
 
 _RECENT = 1.0   # s for which a publisher that was heard counts
@@ -184,10 +184,8 @@ class StateInput:
 
     def verdict(self, now: float | None = None) -> StaleVerdict:
         """Return how stale the state is at a cycle time, by default at the present one."""
-        settings = self._controller.settings.stale
         self._controller.host.refresh()  # what Python has read of a native loop may be old
         now = self._clock.now() if now is None else now
         age = now - min(float(self._states.measured), now)
-        level = freshness(age, settings.hold, settings.stop)
-        fresh = level is Freshness.FRESH
-        return StaleVerdict(level, age, '' if fresh else self._controller.status.silence(age))
+        fresh = age < self._controller.settings.stale.hold
+        return StaleVerdict(fresh, age, '' if fresh else self._controller.status.silence(age))

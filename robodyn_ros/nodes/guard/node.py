@@ -32,7 +32,7 @@ from robodyn_ros.nodes.guard.torque import GuardTorque
 from robodyn_ros.nodes.parameters import Parameters
 from robodyn_ros.nodes.process import run_process, StopRequest
 from robodyn_ros.nodes.realtime import configure_realtime
-from robodyn_ros.safety import Freshness, Guard, GuardState
+from robodyn_ros.safety import Guard, GuardState
 
 NAME = 'guard'
 _CHECKS = 5     # checks of the heartbeat per timeout while the controller commands
@@ -152,7 +152,7 @@ class GuardNode(Node):
     def _command(self, new: bool, now: float) -> None:
         """Send the torque for a new state, or for the absence of states."""
         reader = self.states.reader
-        fresh = self.states.verdict().level is Freshness.FRESH
+        fresh = self.states.verdict().fresh
         if new and fresh:
             swings = self.torque.swings
             self._commands.command(self.torque.update(now, reader.q, self.states.qd), reader.q)

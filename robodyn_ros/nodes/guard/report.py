@@ -9,7 +9,7 @@ from robodyn_ros.nodes.guard.topics import StateSubscriber
 from robodyn_ros.nodes.guard.torque import GuardTorque
 from robodyn_ros.nodes.sending import send
 from robodyn_ros.nodes.statistics import diagnostic_array
-from robodyn_ros.safety import Freshness, Guard, GuardState
+from robodyn_ros.safety import Guard, GuardState
 
 _REPORT = 1.0  # s
 _LEVELS = {GuardState.WATCHING: DiagnosticStatus.WARN, GuardState.ARMED: DiagnosticStatus.OK}
@@ -44,7 +44,7 @@ class GuardReport:
     def _report(self) -> None:
         node, guard, states = self._node, self._guard, self._states.verdict()
         level = _LEVELS.get(guard.state, DiagnosticStatus.ERROR)
-        if level == DiagnosticStatus.OK and (states.level is not Freshness.FRESH
+        if level == DiagnosticStatus.OK and not (states.fresh
                                              or guard.refusal):
             level = DiagnosticStatus.WARN
         loads = self._torque.loads

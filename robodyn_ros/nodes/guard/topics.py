@@ -134,7 +134,7 @@ class StateSubscriber:
     def __init__(self, node: Node, model: RobotModel, values: GuardSettings):
         self._states = PolledSubscription(node, JointState, 'joint_states', qos.joint_states(),
                                           JointStateDecoder().decode)
-        self._stale = StaleMonitor(values.stale.hold, np.inf, values.stale.max_skew)
+        self._stale = StaleMonitor(values.stale.hold, values.stale.max_skew)
         self._ros = node.get_clock() if node.get_parameter('use_sim_time').value else None
         self.reader = JointStateReader(model.joint_names, model.continuous, JumpDetector(
             model.joint_names, model.velocity_limit, values.stale.jump, _ACCEPTED))

@@ -44,8 +44,7 @@ class GuardReport:
     def _report(self) -> None:
         node, guard, states = self._node, self._guard, self._states.verdict()
         level = _LEVELS.get(guard.state, DiagnosticStatus.ERROR)
-        if level == DiagnosticStatus.OK and not (states.fresh
-                                             or guard.refusal):
+        if level == DiagnosticStatus.OK and (not states.fresh or guard.refusal):
             level = DiagnosticStatus.WARN
         loads = self._torque.loads
         send(self._publisher, diagnostic_array(

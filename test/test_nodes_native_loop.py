@@ -124,10 +124,10 @@ def test_errors_of_the_middleware_are_counted(bench, capfd):
     sent, unmade = block['sent'], np.zeros(8, dtype=np.int64)
     block['guard_states'] = unmade.ctypes.data  # an invalid subscription
     bench.wait_for_iterations(20)
+    bench.loop.stop()   # a count is complete at the end of an iteration
+    assert not bench.loop.running
     assert block['sent'] == sent and block['unsent']
     assert block['errors'] >= block['withheld'] + 40
-    bench.loop.stop()
-    assert not bench.loop.running
     # one error on top of another would be printed, by a thread with deadlines
     assert 'overwritten' not in capfd.readouterr().err
 

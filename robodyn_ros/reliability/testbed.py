@@ -107,7 +107,9 @@ class Testbed(Session):
         else:  # as on a real arm, whose driver publishes robot_description
             del parameters['urdf_file']
         if name == 'controller':
-            parameters |= {} if self._plant else {'natural_frequency': [STIFFNESS]}
+            # doublets that measure a loop are motion; of a plant that is known they find nothing
+            parameters |= {} if self._plant else {
+                'natural_frequency': [STIFFNESS], 'measure_loop': False}
             parameters |= {'guard.use': 'expected',
                            'constraints.trajectory': [TRACKING_ERROR], 'collision.threshold':
                            (COLLISION * self.model.effort_limit).tolist(), **self._settings}

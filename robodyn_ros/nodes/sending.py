@@ -1,4 +1,4 @@
-"""Publication of the messages of a loop, which goes on where one of them is not sent."""
+"""Publishers beside a loop, which goes on where a message is not sent."""
 
 from __future__ import annotations
 
@@ -6,9 +6,18 @@ from typing import Any
 
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.logging import get_logger
+from rclpy.node import Node, PublisherEventCallbacks
 from rclpy.publisher import Publisher
 
+from robodyn_ros.nodes import qos
+
 _REPEAT = 5.0  # s between two lines of the log
+
+
+def quiet_publisher(node: Node, kind: type, topic: str, depth: int = 1) -> Publisher:
+    """Return a publisher without event callbacks, which slow down every wait of the executor."""
+    return node.create_publisher(kind, topic, qos.reliable(depth), event_callbacks=(
+        PublisherEventCallbacks(use_default_callbacks=False)))
 
 
 def send(publisher: Publisher, message: Any) -> bool:

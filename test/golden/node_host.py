@@ -211,7 +211,7 @@ class NodeHost:
         return {**self.inner.status(), 'active': cycle.active, 'coasting': cycle.coasting,
                 'complete': states.complete, 'problem': states.problem,
                 'refused': states.refused, 'late': int(cycle.statistics.late),
-                'guard': guard.summary, 'guard_commands': guard.commands,
+                'guard': guard.summary, 'guard_commands': guard.turns.guard_commands,
                 'complaint': bool(guard.problem)}
 
     # --- the guard --------------------------------------------------------------------------

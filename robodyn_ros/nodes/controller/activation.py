@@ -99,8 +99,8 @@ class Activation:
         controller.activation.check_state(states.q, states.qd)
         if self._cycle.refusal:
             raise StateError(self._cycle.refusal)
-        if self._guard.refusal:
-            raise StateError(self._guard.refusal)
+        if self._guard.turns.refusal:
+            raise StateError(self._guard.turns.refusal)
         other_commanders = self._other_commanders.refusal()
         if other_commanders:
             raise StateError(other_commanders)

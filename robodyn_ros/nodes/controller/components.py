@@ -174,7 +174,7 @@ class Components:
         report, output, guard = self.report, self._output, self.guard
         return PeriodicTasks([
             (report.log_changes, _OFTEN), (self.inputs.poll, _SOON), (self._measure, _SOON),
-            (guard.update_subscribers, _SELDOM), (output.telemetry.update, _SELDOM),
+            (guard.heartbeat.update_subscribers, _SELDOM), (output.telemetry.update, _SELDOM),
             (self._configuration.publish, _SELDOM), (report.log_warnings, _WARN),
             (lambda: self.other_commanders.name_foreign(self.states.foreign), _SELDOM),
             (self._look_for_others, _REPORT), (report.publish, _REPORT)])

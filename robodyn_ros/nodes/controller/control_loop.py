@@ -217,7 +217,7 @@ class ControlLoop:
             return False
         if self._guard.problem and not self._controller.fault:
             self._controller.requests.fail(self._guard.problem)
-        if self._guard.commands:
+        if self._turns.guard_commands:
             self._controller.cycle.lose()
             self.coasting = True
         elif permitted:
@@ -247,7 +247,7 @@ class ControlLoop:
 
     def _send(self, torque: np.ndarray, stamp: int | None = None) -> None:
         """Send a torque; `stamp` is that of the state it answers in ns, if any."""
-        self.sent = self._clock.lockstep or not self._guard.paused()
+        self.sent = self._clock.lockstep or not self._turns.paused(time.monotonic())
         if not self.sent:
             return
         self._torque = torque

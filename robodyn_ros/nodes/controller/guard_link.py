@@ -8,7 +8,6 @@ import time
 import numpy as np
 from rclpy.exceptions import InvalidTopicNameException
 from rclpy.node import Node
-from rclpy.subscription import Subscription
 from std_msgs.msg import Float64MultiArray, Header
 
 from robodyn_ros.control import ArmController
@@ -48,6 +47,8 @@ class GuardLink:
     ----------
     name : str
         Full name of the guard.
+    states : PolledSubscription
+        State of the guard.
     heartbeat : Heartbeat
         Publisher of the heartbeat.
     turns : TurnHost
@@ -61,8 +62,8 @@ class GuardLink:
     def __init__(self, node: Node, topic: str, reader: CommandReader, values: GuardSettings,
                  turns: TurnHost):
         self._node, self._topic, self._reader = node, topic, reader
-        self._states = _state_subscription(node, values.name)  # may raise
-        self.name = self._states.topic.rpartition('/')[0]
+        self.states = _state_subscription(node, values.name)  # may raise
+        self.name = self.states.topic.rpartition('/')[0]
         self.heartbeat = Heartbeat(node)
         self.turns = turns
         self._commands: PolledSubscription | None = None
@@ -72,13 +73,8 @@ class GuardLink:
     def destroy(self) -> None:
         """Close the topics."""
         self.heartbeat.destroy()
-        self._states.destroy()
+        self.states.destroy()
         self._unsubscribe_commands()
-
-    @property
-    def commands(self) -> bool:
-        """Whether the guard commands the arm."""
-        return self.turns.guard_commands
 
     @property
     def problem(self) -> str:
@@ -93,16 +89,6 @@ class GuardLink:
                 and time.monotonic() - self.since > _UNARMED)
 
     @property
-    def refusal(self) -> str:
-        """Return why the controller cannot be activated; empty if it can."""
-        return self.turns.refusal
-
-    @property
-    def silent(self) -> bool:
-        """Whether the guard has become silent."""
-        return self.turns.silent
-
-    @property
     def summary(self) -> str:
         """Return the state of the guard, for diagnostics."""
         if self.turns.silent:
@@ -113,7 +99,7 @@ class GuardLink:
     @property
     def source(self) -> bytes:
         """Return the publisher of the guard's state; empty: there is none yet."""
-        return next(iter(self._states.bound), b'')
+        return next(iter(self.states.bound), b'')
 
     def begin(self, received: bool) -> bool:
         """Begin a turn, with a state or without; return whether to command in it."""
@@ -124,10 +110,6 @@ class GuardLink:
         permitted = self.turns.begin(now, received)
         self._log_changes()
         return permitted
-
-    def paused(self) -> bool:
-        """Whether the process was held up since the last call of `begin`."""
-        return self.turns.paused(time.monotonic())
 
     def send_heartbeat(self) -> None:
         """Send a heartbeat, if one is due."""
@@ -151,15 +133,6 @@ class GuardLink:
         good = message is not None and self._reader.read_array(message)
         return self._reader.torque if good else None
 
-    def update_subscribers(self) -> None:
-        """Check whether a guard subscribes to heartbeats; to be called periodically."""
-        self.heartbeat.update_subscribers()
-
-    @property
-    def state_subscription(self) -> Subscription:
-        """Return the subscription of the guard's state, for the native loop."""
-        return self._states.subscription
-
     def update(self) -> None:
         """Subscribe to a commanding guard, log changes; to be called beside the native loop."""
         self._subscribe_commands()
@@ -167,11 +140,11 @@ class GuardLink:
 
     def _poll(self, now: float) -> None:
         if self.turns.silent:  # another one may guard from now on
-            self._states.bound = frozenset()
-        message = self._states.take()
+            self.states.bound = frozenset()
+        message = self.states.take()
         if message is not None and message.frame_id in _STATES:
             gone = message.frame_id == GuardState.GONE.value
-            self._states.bound = frozenset() if gone else frozenset([self._states.source])
+            self.states.bound = frozenset() if gone else frozenset([self.states.source])
             self.turns.guard_heard(now, _STATES[message.frame_id], nanoseconds(message.stamp))
         self._subscribe_commands()
 

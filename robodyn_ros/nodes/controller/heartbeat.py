@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import time
 
-from rclpy.node import Node, PublisherEventCallbacks
-from rclpy.publisher import Publisher
+from rclpy.node import Node
 from std_msgs.msg import Header
 
-from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.conversions import set_stamp
-from robodyn_ros.nodes.sending import send
+from robodyn_ros.nodes.sending import quiet_publisher, send
 from robodyn_ros.safety import Phase
 
 
@@ -23,34 +21,28 @@ class Heartbeat:
     node : Node
         The controller node.
 
+    Attributes
+    ----------
+    publisher : Publisher
+        Publisher of the topic.
+    subscribed : bool
+        Whether the topic has subscribers, by the last `update_subscribers`.
+
     """
 
     def __init__(self, node: Node):
         self._node = node
-        # without event callbacks, which would slow down every wait of the executor
-        self._publisher = node.create_publisher(Header, '~/heartbeat', qos.reliable(),
-                                                event_callbacks=PublisherEventCallbacks(
-                                                    use_default_callbacks=False))
+        self.publisher = quiet_publisher(node, Header, '~/heartbeat')
         self._message = Header()
-        self._stamp, self._subscribed = 0, False
+        self._stamp, self.subscribed = 0, False
 
     def destroy(self) -> None:
         """Close the topic."""
-        self._node.destroy_publisher(self._publisher)
-
-    @property
-    def publisher(self) -> Publisher:
-        """Return the publisher, for the native loop."""
-        return self._publisher
-
-    @property
-    def subscribed(self) -> bool:
-        """Whether the topic has subscribers."""
-        return self._subscribed
+        self._node.destroy_publisher(self.publisher)
 
     def update_subscribers(self) -> None:
         """Check for subscribers; to be called periodically."""
-        self._subscribed = self._publisher.get_subscription_count() > 0
+        self.subscribed = self.publisher.get_subscription_count() > 0
 
     def next_stamp(self) -> int:
         """Return the wall clock in ns, made strictly increasing."""
@@ -63,7 +55,7 @@ class Heartbeat:
 
     def send(self, stamp: int, phase: Phase) -> None:
         """Publish a heartbeat, if the topic has subscribers."""
-        if self._subscribed:
+        if self.subscribed:
             set_stamp(self._message.stamp, stamp)
             self._message.frame_id = phase.value
-            send(self._publisher, self._message)
+            send(self.publisher, self._message)

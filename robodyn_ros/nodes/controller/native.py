@@ -65,7 +65,7 @@ class NativeControl:
         self._controller, self._states = controller, states
         self._guard, self._clock, self._values = guard, clock, values
         self._log = node.get_logger()
-        handles = LoopHandles(node, states.subscription, guard.state_subscription,
+        handles = LoopHandles(node, states.subscription, guard.states.subscription,
                               output.publisher, guard.heartbeat.publisher, output.message,
                               output.order)
         self._loop = NativeLoop(controller.host, guard.turns, handles, clock.simulated)
@@ -129,7 +129,7 @@ class NativeControl:
                             f'{errors} times so far', throttle_duration_sec=1.0)
         self.sent = not loop.block['unsent']
         guard.update()
-        if guard.silent:  # another one may guard from now on
+        if guard.turns.silent:  # another one may guard from now on
             loop.bind('guard_source', b'')
         if foreign := loop.foreign:
             self._states.foreign = foreign
@@ -179,7 +179,7 @@ class NativeControl:
             self._loop.exchange.submit()
             self._lost = True
         self._rows.coasting = True
-        if not self._guard.commands:
+        if not self._guard.turns.guard_commands:
             self._guard.resume_from_guard(self._controller)
             self._loop.exchange.submit()
             self._loop.block['lost'] = 0

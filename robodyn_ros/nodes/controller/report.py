@@ -224,7 +224,7 @@ class ControllerReport:
             return DiagnosticStatus.ERROR, f'fault: {controller.fault}'
         if not states.fresh:
             return DiagnosticStatus.WARN, states.reason
-        if self._guard.silent:
+        if self._guard.turns.silent:
             return DiagnosticStatus.WARN, 'the guard is silent'
         if recovery := controller.status.recovery:
             return DiagnosticStatus.WARN, recovery

@@ -56,7 +56,7 @@ class Shutdown:
         except Exception:  # a torque of the last motion must not remain the last one
             self._log.error(stack_trace())
         cycle.stop_native()
-        if guard.commands:
+        if guard.turns.guard_commands:
             result = 'the guard commands the arm'
         elif cycle.lost:
             result = cycle.lost
@@ -70,12 +70,12 @@ class Shutdown:
 
     def _over(self) -> bool:
         cycle = self._cycle
-        return bool(cycle.lost) or self._guard.commands or cycle.simulation_stopped or (
-            self._controller.status.shutdown_over and cycle.sent)
+        return (bool(cycle.lost) or self._guard.turns.guard_commands or cycle.simulation_stopped
+                or self._controller.status.shutdown_over and cycle.sent)
 
     def _send_gravity_torque(self) -> None:
         """Send the gravity torque, once the guard permits it or commands."""
-        while not self._guard.commands:
+        while not self._guard.turns.guard_commands:
             permitted = self._guard.begin(received=False)
             if permitted:
                 self._output.command(self._controller.gravity_torque())

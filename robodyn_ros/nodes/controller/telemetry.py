@@ -7,17 +7,16 @@ from typing import Any, NamedTuple
 
 from geometry_msgs.msg import InertiaStamped, PoseStamped, WrenchStamped
 import numpy as np
-from rclpy.node import Node, PublisherEventCallbacks
+from rclpy.node import Node
 from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 
 from robodyn_ros.control import ArmController, Mode, Term
 from robodyn_ros.control.laws.pose_error import quaternion
-from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.cdr import JointStateWriter
 from robodyn_ros.nodes.conversions import set_stamp
 from robodyn_ros.nodes.load_messages import payload_message
-from robodyn_ros.nodes.sending import send
+from robodyn_ros.nodes.sending import quiet_publisher, send
 
 _DEPTH = 1000  # of topics for a recorder, which may poll only a few times a second
 
@@ -59,7 +58,8 @@ class Telemetry:
         self._every_cycle, self._periodic = self._open(self._cycle_topics()), self._open((
             _Topic('~/payload_estimate', InertiaStamped, 1, self._payload),))
         self._subscribed: list[tuple[Publisher, _Topic]] = []
-        self.commands = _publisher(node, 'joint_commands', JointState) if joint_commands else None
+        self.commands = (quiet_publisher(node, JointState, 'joint_commands') if joint_commands
+                         else None)
 
     def _cycle_topics(self) -> tuple[_Topic, ...]:
         controller = self._controller
@@ -77,7 +77,7 @@ class Telemetry:
                 stamp, controller.model.base_link, controller.tool_poses()[1])))
 
     def _open(self, topics: Iterable[_Topic]) -> list[tuple[Publisher, _Topic]]:
-        return [(_publisher(self._node, topic.name, topic.kind, topic.depth), topic)
+        return [(quiet_publisher(self._node, topic.kind, topic.name, topic.depth), topic)
                 for topic in topics]
 
     @property
@@ -157,12 +157,6 @@ class Telemetry:
         message = payload_message(self._controller.adaptation.payload)
         set_stamp(message.header.stamp, stamp)
         return message
-
-
-def _publisher(node: Node, name: str, kind: type, depth: int = 1) -> Publisher:
-    # without event callbacks, which would slow down every wait of the executor
-    return node.create_publisher(kind, name, qos.reliable(depth), event_callbacks=(
-        PublisherEventCallbacks(use_default_callbacks=False)))
 
 
 def _with_subscribers(topics: list[tuple[Publisher, _Topic]]) -> list[tuple[Publisher, _Topic]]:

@@ -6,12 +6,11 @@ import time
 
 from control_msgs.msg import JointTrajectoryControllerState
 import numpy as np
-from rclpy.node import Node, PublisherEventCallbacks
+from rclpy.node import Node
 
 from robodyn_ros.control import ArmController, Term
-from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.controller.state_input import StateInput
-from robodyn_ros.nodes.sending import send
+from robodyn_ros.nodes.sending import quiet_publisher, send
 from robodyn_ros.nodes.trajectories.points import deviation, point
 
 _DEPTH = 10  # a plot may poll only a few times a second
@@ -43,9 +42,8 @@ class ControllerState:
                  rate: float):
         self._node, self._controller, self._states = node, controller, states
         self._period, self.due = 1.0 / rate, time.monotonic()
-        self._publisher = node.create_publisher(
-            JointTrajectoryControllerState, '~/controller_state', qos.reliable(_DEPTH),
-            event_callbacks=PublisherEventCallbacks(use_default_callbacks=False))
+        self._publisher = quiet_publisher(
+            node, JointTrajectoryControllerState, '~/controller_state', _DEPTH)
         self._message = JointTrajectoryControllerState(
             joint_names=list(controller.model.joint_names))
 

@@ -165,7 +165,7 @@ class ControlLoop:
         due = self._turns.is_due
         torque = (self._states.elapse(now, permitted, due) if sample is None
                   else self._states.receive(sample, now, permitted, due))
-        self._turns.end(time.monotonic(), self._controller.status.states.kind)
+        self._turns.end(now, self._controller.status.states.kind)
         if torque is not None:
             self._send_result(torque, sample, now)
         elif permitted and clock.lockstep and not self.coasting:

@@ -9,7 +9,8 @@ from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError, TrajectoryError
 from robodyn_ros.identification.excitation import Bounds, check, Fourier, sampled, Search
 from robodyn_ros.model import RobotModel
-from robodyn_ros.trajectory import check_feasibility, check_trajectory, Reference, TrajectoryPoint
+from robodyn_ros.trajectory import (
+    check_feasibility, check_path, check_trajectory, Reference, TrajectoryPoint)
 from robodyn_ros.trajectory.message_text import trajectory_message
 import yaml
 
@@ -83,8 +84,8 @@ def test_a_controller_accepts_it(search, found):
         search.bounds.lower + search.bounds.upper)))
     trajectory = check_trajectory(
         model, model.joint_names,
-        [TrajectoryPoint(*each, (), t) for *each, t in zip(*rows, times)], start,
-        velocity_slack=0.0)
+        [TrajectoryPoint(*each, (), t) for *each, t in zip(*rows, times)], start)
+    check_path(model, trajectory, start, velocity_slack=0.0)
     check_feasibility(trajectory, dynamics.inverse_dynamics, model.effort_limit,
                       model.joint_names)
     # between the points it is the motion that was meant

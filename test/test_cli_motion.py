@@ -12,7 +12,8 @@ from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError, ParameterError, TrajectoryError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.simulation.motion import plan_motion, USABLE
-from robodyn_ros.trajectory import check_feasibility, check_trajectory, Reference, TrajectoryPoint
+from robodyn_ros.trajectory import (
+    check_feasibility, check_path, check_trajectory, Reference, TrajectoryPoint)
 
 URDF = Path(__file__).resolve().parents[1] / 'urdf'
 
@@ -66,8 +67,10 @@ def accepted(model, motion):
     """Return the trajectory that a controller makes of a motion; raises if it would refuse."""
     points = [TrajectoryPoint(*rows, (), t) for *rows, t in zip(
         motion.positions, motion.velocities, motion.accelerations, motion.times)]
-    return check_trajectory(model, model.joint_names, points, Reference.at_rest(motion.start),
-                            velocity_slack=0.0, position_slack=0.0)
+    start = Reference.at_rest(motion.start)
+    trajectory = check_trajectory(model, model.joint_names, points, start)
+    check_path(model, trajectory, start, velocity_slack=0.0, position_slack=0.0)
+    return trajectory
 
 
 def test_a_controller_accepts_it(dynamics):

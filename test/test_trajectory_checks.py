@@ -139,14 +139,6 @@ REFUSED = {
          point(2.0, (0.99, 0.0, 0.0), (0.0, 0.0, 0.0))],
         "joint 'shoulder' would pass its limit 1 rad between points", joint='shoulder',
         limit=1.0),
-    'starts elsewhere': refused(
-        [point(0.0, (0.5, 0.0, 0.0)), point(1.0)],
-        "joint 'shoulder' is at 0 rad, the trajectory begins at 0.5 rad, more than 0.1 rad away",
-        options={'start_tolerance': 0.1}, joint='shoulder', value=0.5, limit=0.1),
-    'has moved on elsewhere': refused(
-        [point(0.0, (0.0, 0.0, 0.0)), point(2.0, (0.8, 0.0, 0.0)), point(4.0)],
-        "joint 'shoulder' is at 0 rad, the trajectory begins at 0.8 rad",
-        options={'start_tolerance': 0.1, 'start_delay': -2.0}, joint='shoulder'),
 }
 
 
@@ -173,9 +165,6 @@ def test_partial_goal_holds_the_other_joints():
                        allow_partial_joints=True)
     np.testing.assert_array_equal(trajectory.end.q, [0.3, 0.2, 0.5])
     np.testing.assert_array_equal(trajectory.end.effort, [0.0, 7.0, 0.0])
-    held = check([point(1.0, (0.2,))], names=('elbow',), start=start, allow_partial_joints=True,
-                 held=[0.31, 0.0, 0.52])
-    np.testing.assert_array_equal(held.end.q, [0.31, 0.2, 0.52])
 
 
 def test_late_message_joins_what_is_still_ahead():

@@ -28,9 +28,7 @@ _FUTURE = 3600.0    # s, furthest begin of a trajectory
 
 def check_trajectory(model, joint_names: Sequence[str], points: Sequence[TrajectoryPoint],
                      start: Reference, *, start_delay: float = 0.0,
-                     allow_partial_joints: bool = False, held=None, start_tolerance=None,
-                     position_bounds=None, velocity_slack: float = 0.1,
-                     position_slack: float = 1e-3) -> Trajectory:
+                     allow_partial_joints: bool = False, position_bounds=None) -> Trajectory:
     """
     Return the trajectory through received points, starting from `start` now, or raise.
 
@@ -46,20 +44,10 @@ def check_trajectory(model, joint_names: Sequence[str], points: Sequence[Traject
         Seconds from now to the message's stamp, negative for a stamp in the past, 0 for
         a zero stamp. Points at or before now are dropped.
     allow_partial_joints : bool
-        Whether joints may be missing; they stay at `held` (default: the start).
-    held : (nv,), optional
-        Position of the missing joints.
-    start_tolerance : float or (nv,), optional
-        Largest distance of the start from the planned position at this time, if the points
-        begin now or in the past.
+        Whether joints may be missing; they stay at the start.
     position_bounds : (2, nv), optional
         Lower and upper bounds of the current positions, some of which may be beyond the limits:
         the points may go as far; default the start.
-    velocity_slack : float
-        Part by which the interpolated velocity may exceed its limit between
-        points; not at the points.
-    position_slack : float
-        Distance by which the interpolated position may exceed its limit, in rad or m.
 
     Returns
     -------
@@ -73,21 +61,16 @@ def check_trajectory(model, joint_names: Sequence[str], points: Sequence[Traject
         time, value, limit.
 
     """
-    if allow_partial_joints:
-        held = start.q if held is None else held
     arrays = arrange_points(joint_names, points, model.joint_names,
-                            held if allow_partial_joints else None)
+                            start.q if allow_partial_joints else None)
     times = arrays.times + start_delay
     _check_end(arrays, times, start_delay, model)
     positions = _turned(model, times, arrays.positions, start.q)
     outermost = outermost_positions(model, start, position_bounds)
     _check_points(model, outermost, positions, arrays.velocities)
     rows = (positions, *arrays[2:])
-    if start_tolerance is not None and times[0] <= 0.0:
-        planned = Trajectory.from_points(times, *rows).sample(0.0)
-        _check_start(model, planned.q, start.q, start_tolerance)
     trajectory = Trajectory.from_points(times, *join(times, rows, start), start=start)
-    check_path(model, trajectory, start, velocity_slack, position_slack, position_bounds)
+    check_path(model, trajectory, start, position_bounds=position_bounds)
     return trajectory
 
 
@@ -129,8 +112,9 @@ def check_path(model, trajectory: Trajectory, start: Reference, velocity_slack: 
     """
     Raise if the interpolated path leaves the position or velocity limits.
 
-    A path from a start beyond a limit may go as far as the start.
-    `position_bounds` is explained in `check_trajectory`.
+    A path from a start beyond a limit may go as far as the start. Between points it may exceed its
+    velocity limit by a part, and its position limit by rad or m. `position_bounds` is explained in
+    `check_trajectory`.
     """
     path = trajectory.dense()
     lower, upper = outermost_positions(model, start, position_bounds)
@@ -218,18 +202,6 @@ def apart(value: float, limit: float) -> tuple[str, str]:
         if texts[0] != texts[1]:
             break
     return texts
-
-
-def _check_start(model, planned, start, tolerance) -> None:
-    away = np.abs(planned - start)
-    tolerance = np.broadcast_to(tolerance, away.shape)
-    worst = _worst((away - tolerance)[None])
-    if worst is not None:
-        j = worst[1]
-        name, unit = model.joint_names[j], model.position_units[j]
-        _reject(f"joint '{name}' is at {start[j]:g} {unit}, the trajectory begins at "
-                f'{planned[j]:g} {unit}, more than {tolerance[j]:g} {unit} away; plan again from '
-                'where the arm is', joint=name, value=planned[j], limit=tolerance[j])
 
 
 def _reject(message, code=ResultCode.INVALID_GOAL, **evidence):

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
 import pytest
-from robodyn_ros.safety import brake_at_limits, clamp_effort, limit_rate
+from robodyn_ros.safety import brake_at_limits
 
 INF = np.inf
 LOWER, UPPER = np.array([-1.0, -INF]), np.array([2.0, INF])
@@ -13,22 +13,6 @@ DAMPING = np.array([10.0, 10.0])
 
 def brake(q, qd, **options):
     return brake_at_limits(np.array([q, q]), np.array([qd, qd]), LOWER, UPPER, DAMPING, **options)
-
-
-def test_clamp_cuts_to_the_limit_and_marks_the_joint():
-    torque, out = np.array([-9.0, 5.0, 1e300]), np.empty(3)
-    clamped, saturated = clamp_effort(torque, np.array([4.0, 5.0, INF]), out)
-    assert clamped is out
-    np.testing.assert_array_equal(clamped, [-4.0, 5.0, 1e300])
-    np.testing.assert_array_equal(saturated, [True, False, False])
-
-
-def test_rate_is_limited_both_ways_and_marked():
-    previous = np.array([1.0, 1.0, 1.0, 1.0])
-    limited, mask = limit_rate(np.array([9.0, -9.0, 1.05, 9.0]), previous,
-                               np.array([0.1, 0.1, 0.1, INF]))
-    np.testing.assert_allclose(limited, [1.1, 0.9, 1.05, 9.0])
-    np.testing.assert_array_equal(mask, [True, True, False, False])
 
 
 @pytest.mark.parametrize('q, qd', [

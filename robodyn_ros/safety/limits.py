@@ -137,53 +137,6 @@ def check_not_raised(joint_names: Sequence[str], requested: Sequence[np.ndarray]
                 joint=joint_names[j], value=float(values[j]))
 
 
-def clamp_effort(torque: np.ndarray, limit: np.ndarray, out: np.ndarray | None = None,
-                 saturated: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """
-    Clamp the torque to +-limit.
-
-    Parameters
-    ----------
-    torque, limit : (nv,)
-        Infinite limits do not clamp.
-    out, saturated : (nv,), optional
-        Buffers; `out` is not `torque`.
-
-    Returns
-    -------
-    out, saturated
-        The torque and a bool mask of the clamped joints.
-
-    """
-    out = np.maximum(torque, -limit, out=out)
-    np.minimum(out, limit, out=out)
-    return out, np.not_equal(out, torque, out=saturated)
-
-
-def limit_rate(torque: np.ndarray, previous: np.ndarray, step: np.ndarray,
-               out: np.ndarray | None = None,
-               limited: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """
-    Limit the change of the torque from `previous` to at most `step`.
-
-    Parameters
-    ----------
-    torque, previous, step : (nv,)
-        Steps are 0 or more.
-    out, limited : (nv,), optional
-        Buffers; `out` is none of the inputs.
-
-    Returns
-    -------
-    out, limited
-        The torque and a bool mask of the limited joints.
-
-    """
-    out = np.maximum(torque, previous - step, out=out)
-    np.minimum(out, previous + step, out=out)
-    return out, np.not_equal(out, torque, out=limited)
-
-
 def brake_at_limits(q: np.ndarray, qd: np.ndarray, lower: np.ndarray, upper: np.ndarray,
                     damping: np.ndarray | float, time_constant: float = 0.1,
                     softness: float = 0.02, out: np.ndarray | None = None) -> np.ndarray:

@@ -9,38 +9,12 @@ imports nothing of it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from robodyn_ros.exceptions import ArgumentError, ParameterError
-from robodyn_ros.safety.limits import clamp_effort, limit_rate
 
 _LONGEST = 0.05  # s, that the rate limit uses at most, so that a pause does not permit a jump
-
-
-@dataclass(slots=True, eq=False)
-class LimiterReport:
-    """
-    Result of one supervision; the supervisor reuses one object.
-
-    Attributes
-    ----------
-    saturated, rate_limited : numpy.ndarray
-        (nv,) bool masks.
-    fault : str or None
-        Reason why the desired torque was not used.
-
-    """
-
-    saturated: np.ndarray
-    rate_limited: np.ndarray
-    fault: str | None
-
-    @property
-    def ok(self) -> bool:
-        """Whether the desired torque was usable, limited or not."""
-        return self.fault is None
 
 
 class TorqueLimiter:
@@ -68,11 +42,7 @@ class TorqueLimiter:
         self._limit, self._rate = checked_bounds(self._names, limit, rate_limit, margin)
         self._bound, self._lowering = self._limit.copy(), False
         self._last = np.zeros(nv)
-        self._step = np.zeros(nv)
-        self._slowed = np.zeros(nv)
-        self._out = np.zeros(nv)
-        self._finite = np.zeros(nv, dtype=bool)
-        self._report = LimiterReport(np.zeros(nv, dtype=bool), np.zeros(nv, dtype=bool), None)
+        self._step, self._out = np.zeros((2, nv))
 
     @property
     def last(self) -> np.ndarray:
@@ -108,9 +78,9 @@ class TorqueLimiter:
         self._lowering = True
 
     def supervise(self, desired: np.ndarray, fallback: np.ndarray,
-                  dt: float) -> tuple[np.ndarray, LimiterReport]:
+                  dt: float) -> tuple[np.ndarray, str]:
         """
-        Return the torque to send and a report, both overwritten by the next call.
+        Return the torque to send, overwritten by the next call, and what was wrong with `desired`.
 
         Parameters
         ----------
@@ -122,43 +92,36 @@ class TorqueLimiter:
             Seconds since the last call; if not above 0, the last torque is kept.
 
         """
-        report = self._report
-        report.fault = None
-        torque = self._usable(desired, fallback)
+        torque, fault = self._usable(desired, fallback)
+        step, last = self._step, self._last
         if dt > 0.0:
-            np.multiply(self._rate, min(dt, _LONGEST), out=self._step)
+            np.multiply(self._rate, min(dt, _LONGEST), out=step)
         else:
-            self._step.fill(0.0)
-        limit_rate(torque, self._last, self._step, self._slowed, report.rate_limited)
-        if self._lowering:
-            self._lower()
-        clamp_effort(self._slowed, self._bound, self._out, report.saturated)
-        if self._is_finite(self._out):
-            self._last[:] = self._out
-        else:
-            report.fault = 'the supervised torque is not finite; the last one is sent again'
-            self._out[:] = self._last
-        return self._out, report
+            step.fill(0.0)
+        if self._lowering:  # a bound above a new limit is lowered at the rate limit
+            np.maximum(self._limit, np.abs(last) - step, out=self._bound)
+            self._lowering = bool((self._bound > self._limit).any())
+        slowed = np.minimum(np.maximum(torque, last - step), last + step)
+        np.minimum(np.maximum(slowed, -self._bound), self._bound, out=self._out)
+        if not self._is_finite(self._out):
+            fault = 'the supervised torque is not finite; the last one is sent again'
+            self._out[:] = last
+        last[:] = self._out
+        return self._out, fault
 
-    def _lower(self) -> None:
-        """Lower the bound towards the new limit at the rate limit."""
-        np.maximum(self._limit, np.abs(self._last) - self._step, out=self._bound)
-        self._lowering = bool((self._bound > self._limit).any())
-
-    def _usable(self, desired, fallback):
+    def _usable(self, desired, fallback) -> tuple[np.ndarray, str]:
         if self._is_finite(desired):
-            return desired
-        self._report.fault = f'desired torque: {self._describe(desired)}; sent gravity + damping'
+            return desired, ''
+        fault = f'desired torque: {self._describe(desired)}; '
         if self._is_finite(fallback):
-            return fallback
-        self._report.fault = (f'desired torque: {self._describe(desired)}; gravity + damping: '
-                              f'{self._describe(fallback)}; sent the last torque again')
-        return self._last
+            return fallback, fault + 'sent gravity + damping'
+        return self._last, (f'{fault}gravity + damping: {self._describe(fallback)}; sent the last '
+                            'torque again')
 
     def _is_finite(self, torque) -> bool:
         if torque.shape != self._last.shape:
             return False
-        return np.count_nonzero(np.isfinite(torque, out=self._finite)) == torque.size
+        return bool(np.isfinite(torque).all())
 
     def _describe(self, torque) -> str:
         if torque.shape != self._last.shape:

@@ -161,6 +161,8 @@ class GuardNode(Node):
                                         'passive stop')
         elif not fresh:
             self._commands.command(self.torque.update_without_state(now), reader.q)
+        if self.torque.fault:
+            self.get_logger().error(self.torque.fault, throttle_duration_sec=1.0)
 
     def _end(self) -> None:
         """Publish the end of the guard; if in charge, send the gravity torque as the last one."""

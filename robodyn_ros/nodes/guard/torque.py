@@ -48,6 +48,8 @@ class GuardTorque:
         Payloads and gravity.
     armature : (nv,) array
         Rotor inertia times gear ratio squared, in kg m^2 or kg.
+    fault : str
+        Why the last torque is another one than the guard's; empty if it is that.
 
     Raises
     ------
@@ -61,7 +63,7 @@ class GuardTorque:
         self.loads = Loads(dynamics)
         self._gravity_scale = 0.0 if values.limits.driver_compensates_gravity else 1.0
         self._configured = bounds = _bounds(values.limits, dynamics.model)
-        self._supervisor = TorqueLimiter(*bounds, dynamics.model.joint_names)
+        self._supervisor, self.fault = TorqueLimiter(*bounds, dynamics.model.joint_names), ''
         nv = dynamics.nv
         self.armature = np.zeros(nv)
         # position limits; for a joint beyond its limit, walls that follow it inwards
@@ -254,7 +256,8 @@ class GuardTorque:
         passed, self._last_time = now - self._last_time, now
         self._gravity *= self._gravity_scale
         self._torque += self._gravity
-        return self._supervisor.supervise(self._torque, self._gravity, passed)[0]
+        torque, self.fault = self._supervisor.supervise(self._torque, self._gravity, passed)
+        return torque
 
 
 def _bounds(limits: TorqueLimits, model) -> tuple[np.ndarray, np.ndarray]:

@@ -65,7 +65,7 @@ class Trial:
 
     def cycle(self):
         """Run one control cycle, and simulate one period."""
-        torque = self.control.update(self.now, self.plant.q, self.plant.qd)[0].copy()
+        torque = self.control.update(self.now, self.plant.q, self.plant.qd).copy()
         for _ in range(round(self.period / self.plant.step_size)):
             self.plant.step(torque)
         self.now += self.period

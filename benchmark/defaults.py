@@ -75,7 +75,7 @@ def errors(name, kind, seed, settings, delay):
             control.follow(now, model.joint_names, [
                 TrajectoryPoint(goal, zero, zero, (), PART),
                 TrajectoryPoint(start, zero, zero, (), 2.0 * PART)])
-        late.append(control.update(now, q, qd)[0].copy())
+        late.append(control.update(now, q, qd).copy())
         if control.fault:
             raise SystemExit(f'{name} {kind} {seed} {settings}: {control.fault}')
         rows.append(control.reference.q - q)

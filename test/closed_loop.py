@@ -104,11 +104,11 @@ class Loop:
 
     def cycle(self):
         """Answer the arm's state."""
-        self.send(self.control.update(self.now, self.plant.q, self.plant.qd)[0])
+        self.send(self.control.update(self.now, self.plant.q, self.plant.qd))
 
     def silence(self):
         """Pass a period in which the state stays away."""
-        self.send(self.control.cycle.coast(self.now)[0])
+        self.send(self.control.cycle.coast(self.now))
 
     def run(self, seconds):
         """Control for a while."""

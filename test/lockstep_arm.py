@@ -85,7 +85,7 @@ class LockstepArm:
         rows = []
         for _ in range(round(seconds / self.plant.period)):
             q, qd, effort = self.plant.read()
-            torque, _ = self.control.update(self.now, q, qd, effort)
+            torque = self.control.update(self.now, q, qd, effort)
             assert not self.control.fault, self.control.fault
             self._late.append(torque.copy())
             rows.append((self.now, self.control.reference.q.copy(), q, qd, effort,

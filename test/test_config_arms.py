@@ -70,7 +70,7 @@ def test_the_arm_moves_within_its_constraints(joints, late):
     def run(seconds):
         for _ in range(round(1e3 * seconds)):
             states.append((loop.plant.q.copy(), loop.plant.qd.copy()))
-            loop.send(loop.control.update(loop.now, *states[0])[0])
+            loop.send(loop.control.update(loop.now, *states[0]))
 
     run(0.8)
     loop.follow(loop.swing(2.0), 2.0)

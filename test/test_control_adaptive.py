@@ -125,7 +125,7 @@ def test_it_stays_physical_under_noise_and_wrong_signs(payload):
         q = loop.plant.q + rng.normal(0.0, 2e-3, 7)
         qd = loop.plant.qd + rng.normal(0.0, 0.05, 7)
         before = adaptation.pseudo_inertia.copy()
-        loop.send(loop.control.update(loop.now, q, qd)[0])
+        loop.send(loop.control.update(loop.now, q, qd))
         values = eigenvalues(adaptation)
         assert -1e-9 < values[0] and values[-1] < settings.adaptive.largest_mass + 1e-9
         changed += np.any(adaptation.pseudo_inertia != before)

@@ -210,7 +210,7 @@ def test_whatever_comes_as_a_trajectory_is_followed_or_refused(points, delay):
     except RobodynError:
         return
     assert 0.0 < duration < math.inf
-    torque, _ = control.update(FUZZED.now, BENT, np.zeros(7))
+    torque = control.update(FUZZED.now, BENT, np.zeros(7))
     assert np.isfinite(torque).all() and np.isfinite(control.reference.q).all()
     control.requests.stop('next')
 

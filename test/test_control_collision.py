@@ -340,7 +340,7 @@ def motion_against(stiffness, q, tracking, part):
     plant.qd[:] = 0.05
     x0, speeds = dyn.forward_kinematics(q, TIP)[:3, 3].copy(), []
     for cycle in range(1000):
-        torque = control.update(1.0 + 1e-3 * cycle, plant.q, plant.qd)[0]
+        torque = control.update(1.0 + 1e-3 * cycle, plant.q, plant.qd)
         for _ in range(5):
             x = dyn.forward_kinematics(plant.q, TIP)[:3, 3]
             plant.external[:] = stiffness * (x0 - x) @ dyn.jacobian(plant.q, TIP)[:3]

@@ -42,7 +42,7 @@ def swing(delay, frequency):
     def run(cycles):
         for _ in range(cycles):
             states.append((loop.plant.q.copy(), loop.plant.qd.copy()))
-            loop.send(loop.control.update(loop.now, *states[0])[0])
+            loop.send(loop.control.update(loop.now, *states[0]))
         return np.abs(loop.error[-200:]).max()
 
     run(300)

@@ -127,7 +127,7 @@ def test_a_state_that_is_no_number_is_a_fault_and_the_torque_stays_safe(mode, va
     q, qd = loop.plant.q.copy(), loop.plant.qd.copy()
     (q if which == 'position' else qd)[4] = value
     for _ in range(100):
-        loop.send(loop.control.update(loop.now, q, qd)[0])
+        loop.send(loop.control.update(loop.now, q, qd))
     assert f"joint 'joint5' reports position {q[4]}" in loop.control.fault
     torques = loop.torques[begin - 1:]
     assert np.isfinite(torques).all() and np.isfinite(loop.control.gravity_torque()).all()
@@ -184,12 +184,12 @@ def test_finite_but_implausible_states_are_faults(speed):
     loop.run(0.2)
     qd = loop.plant.qd.copy()
     qd[2] = speed
-    torque, _ = loop.control.update(loop.now, loop.plant.q, qd)
+    torque = loop.control.update(loop.now, loop.plant.q, qd)
     assert np.isfinite(torque).all()
     assert MODEL.joint_names[2] in loop.control.fault
     for _ in range(5):
         loop.control.requests.stop('again')
-        assert np.isfinite(loop.control.cycle.coast(loop.now)[0]).all()
+        assert np.isfinite(loop.control.cycle.coast(loop.now)).all()
 
 
 def test_silence_does_not_activate():

@@ -17,7 +17,7 @@ def run(loop, seconds, every=SLOW):
     for _ in range(round(seconds / loop.period)):
         fresh = len(loop.log) % every == 0
         loop.send((loop.control.update(loop.now, loop.plant.q, loop.plant.qd) if fresh
-                   else loop.control.cycle.between(loop.now))[0])
+                   else loop.control.cycle.between(loop.now)))
 
 
 def swing(loop, go):
@@ -77,7 +77,7 @@ def test_a_prediction_that_is_far_off_is_not_used():
     loop.control.update(loop.now, state[0], np.full(7, 80.0))
     for _ in range(20):  # 80 rad/s would be 1.6 rad
         loop.now += 1e-3
-        torque, _ = loop.control.cycle.between(loop.now)
+        torque = loop.control.cycle.between(loop.now)
         predicted = loop.control.host.memory.predicted.q
         assert np.isfinite(torque).all() and np.abs(predicted - state[0]).max() < 0.3
     loop.now += 1e-3

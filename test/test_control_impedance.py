@@ -96,7 +96,7 @@ def test_a_push_deflects_each_joint_by_its_spring():
     push = np.array([10.0, -8.0, 6.0, 5.0, 2.0, -2.0, 1.0])
     loop.run(0.2)
     for _ in range(3000):
-        torque = loop.control.update(loop.now, loop.plant.q, loop.plant.qd)[0]
+        torque = loop.control.update(loop.now, loop.plant.q, loop.plant.qd)
         loop.send(torque + push)
     np.testing.assert_allclose(loop.plant.q - BENT, push / 200.0, rtol=1e-3, atol=1e-6)
 
@@ -113,7 +113,7 @@ def test_no_energy_is_to_be_had_over_a_closed_motion():
             phase = 2.0 * np.pi * frequency * (loop.now - start)
             lead = BENT + 0.1 * np.sin(phase + np.arange(7)) * (1.0 - np.cos(0.5 * phase))
             hand = inertia * (400.0 * (lead - loop.plant.q) - 20.0 * loop.plant.qd)
-            torque = loop.control.update(loop.now, loop.plant.q, loop.plant.qd)[0]
+            torque = loop.control.update(loop.now, loop.plant.q, loop.plant.qd)
             before = loop.plant.q.copy()
             loop.send(torque + hand)
             work += hand @ (loop.plant.q - before)
@@ -226,7 +226,7 @@ def test_a_deflected_arm_made_stiffer_gets_no_step_and_no_more_than_the_tank():
 
     def pushed(seconds):
         for _ in range(round(seconds * 1000.0)):
-            torque = loop.control.update(loop.now, loop.plant.q, loop.plant.qd)[0]
+            torque = loop.control.update(loop.now, loop.plant.q, loop.plant.qd)
             loop.send(torque + push)
 
     pushed(1.5)

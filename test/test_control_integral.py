@@ -71,7 +71,7 @@ def test_it_does_not_wind_up_while_a_motor_gives_all_it_has():
     push = np.zeros(7)
     push[0] = 1.2 * MODEL.effort_limit[0]  # more than the motor has
     for _ in range(150):
-        torque = loop.control.update(loop.now, loop.plant.q, loop.plant.qd)[0]
+        torque = loop.control.update(loop.now, loop.plant.q, loop.plant.qd)
         loop.send(torque - push)
     pushed, begin = loop.error[-1, 0], len(loop.log)
     loop.run(3.0)

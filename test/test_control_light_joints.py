@@ -95,7 +95,7 @@ class Late(Loop):
     def cycle(self):
         """Answer the arm's state while the last torque acts."""
         before = self.torque
-        torque = self.control.update(self.now, self.plant.q, self.plant.qd)[0].copy()
+        torque = self.control.update(self.now, self.plant.q, self.plant.qd).copy()
         self.send(before)
         self.torque = torque
 

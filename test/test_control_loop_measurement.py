@@ -244,7 +244,7 @@ class Late:
             self._late.append((self.plant.q.copy(), self.plant.qd.copy()))
             q, qd = self._late[-1 - self._delay] if len(self._late) > self._delay else (Q, 0.0 * Q)
             noisy = qd + self._noise * self._rng.standard_normal(7)
-            self.torque = controller.update(self.now, q, noisy)[0].copy()
+            self.torque = controller.update(self.now, q, noisy).copy()
             self.plant.step(self.torque)
             self.furthest = max(self.furthest, float(np.abs(self.plant.q - Q).max()))
             self.now += 1e-3

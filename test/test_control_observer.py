@@ -169,7 +169,7 @@ def test_measured_effort_shows_motors_that_give_less():
 
         def cycle(self):
             effort = np.where(np.arange(7) == 3, np.nan, self.torque)
-            self.send(self.control.update(self.now, self.plant.q, self.plant.qd, effort)[0])
+            self.send(self.control.update(self.now, self.plant.q, self.plant.qd, effort))
 
     for source, joints in (('command', slice(0, 7)), ('measured', slice(3, 4))):
         loop = Weak(MODEL, settings_of(observer__torque_source=source), q=BENT)
@@ -188,7 +188,7 @@ def test_gravity_of_the_driver_is_no_push():
             self.log[-1] = (*self.log[-1][:5], torque.copy())
 
         def cycle(self):
-            torque = self.control.update(self.now, self.plant.q, self.plant.qd)[0]
+            torque = self.control.update(self.now, self.plant.q, self.plant.qd)
             self.send(torque + self.dynamics.gravity(self.plant.q))
 
     loop = Driver(MODEL, q=BENT, gains={'driver_compensates_gravity': True})

@@ -115,5 +115,5 @@ def test_an_arm_that_stood_still_in_a_long_silence_is_not_chased():
     loop.moving(share=0.8)
     for gap in (0.6, *[5e-3] * 100):
         loop.now += gap
-        torque, _ = loop.control.cycle.coast(loop.now)
+        torque = loop.control.cycle.coast(loop.now)
         assert np.abs(torque).max() < 20.0

@@ -62,7 +62,7 @@ def test_a_goal_where_a_push_has_left_the_arm_is_no_goal_beyond_the_limit():
     push = np.zeros(7)
     push[JOINT] = 8.0
     for _ in range(500):
-        loop.send(loop.control.update(loop.now, loop.plant.q, loop.plant.qd)[0] + push)
+        loop.send(loop.control.update(loop.now, loop.plant.q, loop.plant.qd) + push)
     place = loop.plant.q.copy()
     assert 1e-5 < place[JOINT] - MODEL.upper[JOINT] < LIMITS.tolerance
     loop.control.follow(loop.now, NAMES, going(place, place[JOINT]))
@@ -140,7 +140,7 @@ def test_a_hand_leads_it_inwards_and_not_outwards(settings, side):
     def pushed(force, seconds):
         push[JOINT] = side * force
         for _ in range(round(seconds / loop.period)):
-            torque = loop.control.update(loop.now, loop.plant.q, loop.plant.qd)[0]
+            torque = loop.control.update(loop.now, loop.plant.q, loop.plant.qd)
             loop.send(torque + push)
 
     pushed(hand, 0.5)
@@ -161,7 +161,7 @@ def test_torque_above_the_gravity_torque_does_not_push_outwards():
     lead[JOINT] -= 0.01
     for _ in range(100):  # what an arm that was pushed inwards reports
         loop.now += loop.period
-        torque = loop.control.update(loop.now, lead, np.zeros(7))[0]
+        torque = loop.control.update(loop.now, lead, np.zeros(7))
         assert torque[JOINT] <= loop.dynamics.gravity(lead)[JOINT] + 1e-9
 
 

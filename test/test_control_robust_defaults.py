@@ -47,7 +47,7 @@ def mujoco_run(name, seed, settings, delay=1, rest=0.0):
                 TrajectoryPoint(start + 0.65 * np.where(start + 0.7 < model.upper, 1.0, -1.0),
                                 zero, zero, (), 3.0)])
         q, qd, _ = plant.read()
-        late.append(control.update(now, q, qd)[0].copy())
+        late.append(control.update(now, q, qd).copy())
         assert not control.fault
         errors.append(control.reference.q - q)
         plant.step(late.pop(0))

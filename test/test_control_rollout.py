@@ -106,7 +106,7 @@ class StepByStep:
             q, qd, truth = plant.q + noise[k, 0], plant.qd + noise[k, 1], plant.q.copy()
             if not self.steps + k:
                 control.activate(now, q, qd)
-            torque = control.update(now, q, qd, plant.applied)[0].copy()
+            torque = control.update(now, q, qd, plant.applied).copy()
             assert plant.step(torque), plant.fault
             self.log.append(SimpleNamespace(
                 truth=truth, q=q, qd=qd, torque=torque, reference=control.reference.copy(),

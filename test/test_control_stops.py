@@ -111,7 +111,7 @@ def test_an_outlier_of_a_measured_velocity_leads_the_arm_nowhere(found, speed):
     place, qd = loop.plant.q.copy(), loop.plant.qd.copy()
     qd[0] = speed
     if found == 'released':
-        loop.send(loop.control.update(loop.now, loop.plant.q, qd)[0])
+        loop.send(loop.control.update(loop.now, loop.plant.q, qd))
         loop.control.requests.hold()
     else:
         loop.control.activation.resume(loop.now, loop.plant.q, qd)
@@ -138,7 +138,7 @@ def test_a_fault_is_not_reset_while_the_arm_is_too_fast():
     loop.run(0.5)
     loop.control.requests.fail('a fault')
     loop.plant.qd[1] = 2.0
-    loop.send(loop.control.update(loop.now, loop.plant.q, loop.plant.qd)[0])
+    loop.send(loop.control.update(loop.now, loop.plant.q, loop.plant.qd))
     with pytest.raises(StateError, match="fault is refused: joint 'joint2' moves at 2 .* 1.8"):
         loop.control.reset_fault()
     assert loop.control.fault == 'a fault'

@@ -37,7 +37,6 @@ from robodyn_ros.control.setting_changes import SettingChanges
 from robodyn_ros.control.settings import Settings
 from robodyn_ros.control.status import Status
 from robodyn_ros.control.stream import Stream
-from robodyn_ros.control.supervision_report import SupervisionReport
 from robodyn_ros.control.terms import Term
 from robodyn_ros.control.torque_bounds import Bounds
 from robodyn_ros.control.trajectory_table import Paths
@@ -102,8 +101,6 @@ class ArmController:
         Terms of the last torque, rows as in `Term`. TOTAL is the torque sent; LIMIT its difference
         from that of the law: saturation, brakes at position limits, transitions, and the limits of
         rate and effort.
-    verdict : SupervisionReport
-        What supervision did to the last torque.
 
     """
 
@@ -142,8 +139,7 @@ class ArmController:
         reference = self._m.motion.reference
         self.reference = Reference(reference.q, reference.qd, reference.qdd, reference.effort)
         self.terms = self._m.terms.reshape(len(Term), model.nv)
-        self.verdict = SupervisionReport(self._m.verdict, messages)
-        self.cycle = CycleCalls(arm, self.requests, inputs, self.verdict)
+        self.cycle = CycleCalls(arm, self.requests, inputs)
         self.activation = Activation(arm, status, self.requests, inputs, self.path_speed)
         self.changes.check_mode(settings.mode)
         write_constants(self._p, design, model, simulated)
@@ -177,7 +173,7 @@ class ArmController:
         self.activation.activate(now, q, qd, arrival)
 
     def update(self, now: float, q: np.ndarray, qd: np.ndarray, effort: np.ndarray | None = None
-               ) -> tuple[np.ndarray, SupervisionReport]:
+               ) -> np.ndarray:
         """Return the torque for a fresh state; see `CycleCalls`."""
         return self.cycle.update(now, q, qd, effort)
 

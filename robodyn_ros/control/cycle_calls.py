@@ -9,7 +9,6 @@ from robodyn_ros.control.controlled_arm import ControlledArm
 from robodyn_ros.control.external_inputs import ExternalInputs
 from robodyn_ros.control.requests import Requests
 from robodyn_ros.control.state import BETWEEN, DUE, FROM_STATE, RECEIVED, REQUESTS, SILENT, WAITING
-from robodyn_ros.control.supervision_report import SupervisionReport
 
 
 class CycleCalls:
@@ -24,19 +23,16 @@ class CycleCalls:
         Requests to its cycle.
     inputs : ExternalInputs
         Inputs with a timeout.
-    verdict : SupervisionReport
-        What supervision did to the last torque.
 
     """
 
-    def __init__(self, arm: ControlledArm, requests: Requests, inputs: ExternalInputs,
-                 verdict: SupervisionReport):
-        self._arm, self._requests, self._inputs, self._verdict = arm, requests, inputs, verdict
+    def __init__(self, arm: ControlledArm, requests: Requests, inputs: ExternalInputs):
+        self._arm, self._requests, self._inputs = arm, requests, inputs
         self._m, self._state = arm.memory, arm.host.state
         self._latest = -np.inf  # time of the last cycle
 
     def update(self, now: float, q: np.ndarray, qd: np.ndarray,
-               effort: np.ndarray | None = None) -> tuple[np.ndarray, SupervisionReport]:
+               effort: np.ndarray | None = None) -> np.ndarray:
         """
         Return the torque for a fresh state.
 
@@ -53,8 +49,6 @@ class CycleCalls:
         -------
         torque : (nv,)
             To be sent; overwritten by the next call.
-        verdict : SupervisionReport
-            What supervision did; of the last call as well.
 
         """
         state = self._state
@@ -65,7 +59,7 @@ class CycleCalls:
             for row in (('position', q), ('velocity', qd), ('effort', effort)):
                 joint_values(self._arm.model.joint_names, *row)
             raise
-        return self._arm.host.run(FROM_STATE, now), self._verdict
+        return self._arm.host.run(FROM_STATE, now)
 
     def receive(self, arrival: float, stamp: float, clock: float, permitted: bool = True
                 ) -> np.ndarray | None:
@@ -125,16 +119,16 @@ class CycleCalls:
         """Record that another node commands the arm: the next state starts control anew."""
         self._arm.program.acceptance.lost += 1.0
 
-    def between(self, now: float) -> tuple[np.ndarray, SupervisionReport]:
+    def between(self, now: float) -> np.ndarray:
         """
         Return the torque between two states: that of the law for the predicted one.
 
         The prediction has the external torque that the observer sees: what is not in the model
         would otherwise soften feedback, because between two states there would be no error.
         """
-        return self._arm.host.run(BETWEEN, now), self._verdict
+        return self._arm.host.run(BETWEEN, now)
 
-    def coast(self, now: float, reason: str = '') -> tuple[np.ndarray, SupervisionReport]:
+    def coast(self, now: float, reason: str = '') -> np.ndarray:
         """
         Return the torque while no state can be used.
 
@@ -143,4 +137,4 @@ class CycleCalls:
         ends with the `reason` as its message.
         """
         self._state.cause[()] = self._requests.cause(reason)
-        return self._arm.host.run(SILENT, now), self._verdict
+        return self._arm.host.run(SILENT, now)

@@ -198,7 +198,7 @@ class ArmEnv(gymnasium.Env):
                                              self._acceleration), self._tolerances)
 
     def _cycle(self) -> None:
-        torque, _ = self.control.update(self._now, self.plant.q, self.plant.qd, self.plant.applied)
+        torque = self.control.update(self._now, self.plant.q, self.plant.qd, self.plant.applied)
         self.plant.step(torque)
         self._now += self._step
 

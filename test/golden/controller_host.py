@@ -20,6 +20,8 @@ import re
 
 import numpy as np
 from robodyn_ros.control import ArmController, load_own_law, make_gains, Settings, Term, with_slots
+from robodyn_ros.control.messages import Messages
+from robodyn_ros.control.steps import modes
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.model import RobotModel
@@ -151,15 +153,15 @@ class ControllerHost:
 
     def update(self, now, q, qd, effort):
         """Return the torque for a state."""
-        return self.controller.update(now, q, qd, effort)[0]
+        return self.controller.update(now, q, qd, effort)
 
     def coast(self, now, *_):
         """Return the torque in silence."""
-        return self.controller.cycle.coast(now)[0]
+        return self.controller.cycle.coast(now)
 
     def between(self, now, *_):
         """Return the torque between two states, at a fixed rate."""
-        return self.controller.cycle.between(now)[0]
+        return self.controller.cycle.between(now)
 
     # --- results ----------------------------------------------------------------------------
 
@@ -175,13 +177,20 @@ class ControllerHost:
                 'collisions': c.observation.collisions,
                 'learning': c.adaptation.learning,
                 'wrenches': [*c.inputs.wrenches.links, *c.inputs.target.links],
-                'verdict': c.verdict.fault or ''}
+                'verdict': self._fault_of_torque()}
 
     def masks(self):
         """Return saturated and rate-limited joints as bits."""
-        verdict = self.controller.verdict
-        return [int(mask @ (1 << np.arange(mask.size)))
+        verdict = self.controller.host.memory.verdict
+        return [int((mask > 0.0) @ (1 << np.arange(mask.size)))
                 for mask in (verdict.saturated, verdict.rate_limited)]
+
+    def _fault_of_torque(self):
+        """Return why the torque of the law was not used; empty if it was, limited or not."""
+        verdict = self.controller.host.memory.verdict
+        if not verdict.not_finite:
+            return ''
+        return Messages(self.dynamics.model, '').text(modes.torque_failure(verdict))
 
     def probe(self):
         """Return reference, terms, external torque and so on, by name."""

@@ -91,7 +91,7 @@ class ControlLoop:
         self.active, self.coasting = True, False
         self._guard.since = time.monotonic()
         if clock.lockstep:  # the simulator waits for the answer to the last state
-            torque, _ = controller.update(clock.law_time(now), states.q, states.qd, states.effort)
+            torque = controller.update(clock.law_time(now), states.q, states.qd, states.effort)
             self._send(torque, clock.stamp)
         if self._native is not None:
             try:

@@ -99,7 +99,7 @@ def test_the_digest_is_computed_when_limits_change_not_for_every_torque(monkeypa
     messages = [SimpleNamespace(data=json.dumps(
         parameters() | loads_of({}, MODEL.gravity, np.zeros(MODEL.nv))))]
     monkeypatch.setattr(configuration_check, 'PolledSubscription', lambda *_: SimpleNamespace(
-        topic='', source=b'', take=lambda: messages.pop() if messages else None))
+        topic='', source=b'', waiting=lambda: [messages.pop()] if messages else []))
     made = []
     monkeypatch.setattr(configuration_check, 'shared_parameters',
                         lambda *given: made.append(0) or shared_parameters(*given))
@@ -126,13 +126,12 @@ def test_the_configuration_of_a_stranger_does_not_count(monkeypatch):
     topic = SimpleNamespace(topic='', source=b'')
     messages = []
 
-    def take():
-        if not messages:
-            return None
-        topic.source, text = messages.pop(0)
-        return SimpleNamespace(data=text)
+    def waiting():
+        while messages:
+            topic.source, text = messages.pop(0)
+            yield SimpleNamespace(data=text)
 
-    topic.take = take
+    topic.waiting = waiting
     monkeypatch.setattr(configuration_check, 'PolledSubscription', lambda *_: topic)
     logged = []
     log = SimpleNamespace(info=print, error=print, warning=lambda text, **_: logged.append(text))

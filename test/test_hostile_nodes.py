@@ -20,7 +20,7 @@ from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.lifecycle import TransitionCallbackReturn  # noqa: E402
 from rclpy.parameter import Parameter as RosParameter  # noqa: E402
 from robodyn_ros.exceptions import ParameterError  # noqa: E402
-from robodyn_ros.nodes import qos  # noqa: E402
+from robodyn_ros.nodes import description, qos  # noqa: E402
 from robodyn_ros.nodes.containment import contained  # noqa: E402
 from robodyn_ros.nodes.controller import node as controller, parameters  # noqa: E402
 from robodyn_ros.nodes.guard.node import GuardNode  # noqa: E402
@@ -199,12 +199,16 @@ def test_who_publishes_a_description_that_does_not_arrive_is_named():
                 'transient_local') in str(node.failure)
 
 
-def test_a_description_that_is_no_use_is_waited_past():
+@pytest.mark.parametrize('texts', [
+    (Path('/etc/passwd').read_text(), URDF), (URDF, Path('/etc/passwd').read_text())])
+def test_a_description_that_is_no_use_is_waited_past(texts, monkeypatch):
+    """Whichever comes first; and both are there before the node looks."""
+    monkeypatch.setattr(description, '_POLL', 1.0)
     with started('controller', robot_description='', description_timeout=PATIENCE) as (node, _):
         topic = f'{node.get_namespace()}/robot_description'
         first, second = (node.create_publisher(String, topic, qos.latched()) for _ in range(2))
-        first.publish(String(data=Path('/etc/passwd').read_text()))
-        second.publish(String(data=URDF))
+        for publisher, text in zip((first, second), texts):
+            publisher.publish(String(data=text))
         assert node.trigger_configure() is TransitionCallbackReturn.SUCCESS
         assert node.components.controller.model.name == 'fake'
 

@@ -16,7 +16,7 @@ from robodyn_ros.model import RobotModel
 from robodyn_ros.model.per_joint import joint_values
 from robodyn_ros.model.source import read_text
 from robodyn_ros.nodes.polling import PolledSubscription, publisher_names
-from robodyn_ros.nodes.qos import latched
+from robodyn_ros.nodes.qos import latched, SOURCES
 from robodyn_ros.settings import Numbers, parameter, settings, Texts
 
 TOPIC = 'robot_description'
@@ -142,7 +142,7 @@ def wait_for_description(node: Node, timeout: float, use: Callable[[str], _T]) -
         reason of the last refusal, and the remedies.
 
     """
-    subscription = PolledSubscription(node, String, TOPIC, latched())
+    subscription = PolledSubscription(node, String, TOPIC, latched(SOURCES))
     logger = node.get_logger()
     start = time.monotonic()
     next_log, refused, reason = start + min(_REPEAT, 0.5), 0, ''

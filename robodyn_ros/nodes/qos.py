@@ -2,6 +2,7 @@
 
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 
+SOURCES = 8  # publishers of a latched topic whose messages can wait
 _STATES = 4  # states that can wait: those of a gripper must not displace the arm's
 
 
@@ -32,8 +33,13 @@ def reliable(depth: int = 1) -> QoSProfile:
                       durability=DurabilityPolicy.VOLATILE)
 
 
-def latched() -> QoSProfile:
-    """Return the profile of topics that late subscribers receive, such as `robot_description`."""
-    return QoSProfile(history=HistoryPolicy.KEEP_LAST, depth=1,
+def latched(depth: int = 1) -> QoSProfile:
+    """
+    Return the profile of topics that late subscribers receive, such as `robot_description`.
+
+    A subscription that looks now and then needs a depth of `SOURCES`: each publisher sends once,
+    and the message of a wrong one must not displace that of the right one.
+    """
+    return QoSProfile(history=HistoryPolicy.KEEP_LAST, depth=depth,
                       reliability=ReliabilityPolicy.RELIABLE,
                       durability=DurabilityPolicy.TRANSIENT_LOCAL)

@@ -46,7 +46,7 @@ class ConfigurationCheck:
         self._log, self._model, self._values = node.get_logger(), model, values
         self._topic = command_topic
         self._subscription = PolledSubscription(node, String, f'{values.controller}/{TOPIC}',
-                                                qos.latched())
+                                                qos.latched(qos.SOURCES))
         self._configuration: dict[str, Any] | None = None
         self._received: dict[bytes, dict[str, Any]] = {}  # by participant, the newest last
         self._loads_pending = self._compared = False
@@ -67,8 +67,7 @@ class ConfigurationCheck:
 
         twin: that another guard is there, if it is.
         """
-        message = self._subscription.take()
-        if message is not None:
+        for message in self._subscription.waiting():
             contained(self._log, self._read, message.data, self._subscription.source)
         self._select(guard.source)
         # not while the guard is in charge: a restarted controller does not have the payload yet

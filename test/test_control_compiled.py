@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from robodyn_ros.control import with_slots
 from robodyn_ros.control.compilation import Compilation
+from robodyn_ros.control.bound_cycle import BoundCycle
 from robodyn_ros.control.compiled import CompiledCycle, REQUIRED
 from robodyn_ros.control.memory import Memory
 from robodyn_ros.control.program import Program
@@ -325,7 +326,7 @@ class Arm:
     """An arm that hangs still under the cycle."""
 
     def __init__(self, cycle, own=None):
-        self.bound = bound = cycle.bound(own)
+        self.bound = bound = BoundCycle(cycle, own)
         d = cycle.dimensions
         self.s, self.m, self.p = (blocks.views(cls, array, d) for cls, array in (
             (State, bound.state), (Memory, bound.memory), (Program, bound.program)))

@@ -105,10 +105,12 @@ class TurnHost:
         """Return why the arm must not move; empty if it may."""
         if self.guard_commands:
             return 'the guard has taken over the arm'
+        if not self.known:
+            return self.demanded('there is no guard')
+        if self.guard_state is GuardState.REFUSING:
+            return self.demanded(_REFUSED)
         passed = float(self.memory.last_turn - self.memory.received)
-        return self.demanded('there is no guard' if not self.known else
-                             _REFUSED if self.guard_state is GuardState.REFUSING else
-                             f'the guard is silent for {passed:.2f} s' if self.silent else '')
+        return self.demanded(f'the guard is silent for {passed:.2f} s' if self.silent else '')
 
     def demanded(self, lack: str) -> str:
         """Return why the arm must not move where this lacks; empty if no guard is required."""

@@ -181,7 +181,7 @@ class GuardLink:
 
 def _state_subscription(node: Node, guard: str) -> PolledSubscription:
     try:
-        return PolledSubscription(node, Header, f'{guard}/state', qos.latched(qos.SOURCES))
+        return PolledSubscription(node, Header, f'{guard}/state', qos.latched())
     except InvalidTopicNameException as error:
         raise ParameterError(f'guard.name is {guard!r}, which is not a valid node name',
                              value=guard) from error

@@ -127,6 +127,17 @@ def test_gaps_and_stamps_are_judged():
     assert not stops(found([each._replace(stamp=0.0) for each in states()]))
 
 
+def test_simulated_time_is_no_late_stamp():
+    simulated = [each._replace(stamp=each.stamp - 990.0) for each in states()]
+    texts = found(simulated, simulated=True)
+    assert not stops(texts) and 'lockstep or use_sim_time' in texts['note', 'stamps']
+    assert ('note', 'stamps') not in found(states(), simulated=True)
+    unstamped = [each._replace(stamp=0.0) for each in states()]
+    assert ('note', 'stamps') not in found(unstamped, simulated=True)
+    frozen = [each._replace(stamp=10.0) for each in states()]
+    assert 'frozen' in stops(found(frozen, simulated=True))['stamps']
+
+
 def test_names_in_messages_cannot_write_to_the_terminal():
     forged = [state(k, names=(*NAMES[1:], "x'\n\x1b[2J" + 'y' * 50_000)) for k in range(5)]
     result = judge(DYNAMICS, seen(forged))

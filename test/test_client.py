@@ -194,7 +194,7 @@ def test_the_shell_requests_the_same(arm, monkeypatch, capsys):
     assert main(['move', '--', *map(str, HOME)]) == 1 and main(['float']) == 1
     assert main(['float', '--yes']) == 2
     assert 'add --at-the-stop' in capsys.readouterr().err
-    assert main(['reset']) == 0
+    assert main(['reset']) == 0 and 'no fault is latched now' in capsys.readouterr().out
     assert main(['hold', '--namespace', 'nobody']) == 2
     assert 'nobody/computed_torque_controller/hold' in capsys.readouterr().err
 
@@ -243,3 +243,10 @@ def test_a_closed_client_says_so(controller):
 def test_without_an_arm_it_names_what_is_missing():
     with pytest.raises(StateError, match='no joint states received within 0.3 s'):
         Arm('elsewhere', timeout=0.3)
+
+
+def test_without_messages_it_closes_at_once():
+    begin = time.monotonic()
+    with pytest.raises(StateError):
+        Arm('elsewhere', timeout=2.0)
+    assert time.monotonic() - begin < 3.5  # with a thread that did not end: 4 s

@@ -213,8 +213,8 @@ def test_a_fault_from_outside_disables_the_own_law(loop):
 
 @pytest.mark.parametrize('name, message', [
     (f'{THIS}:breaking', r'IndexError: .* \(test_control_own_law.py, line \d+, in breaking'),
-    (f'{THIS}:misspelt', "no term 'gravty'.*gravity"),
-    (f'{THIS}:short', "'gravity' has 3 numbers; give one per joint, 7"),
+    (f'{THIS}:misspelt', fr"no term 'gravty'.*gravity.*\({THIS}.py, line \d+, in misspelt"),
+    (f'{THIS}:short', fr"'gravity' has 3 numbers; give one per joint, 7 \({THIS}.py, line \d+"),
     (f'{THIS}:nothing', 'the arm would fall'),
     (f'{THIS}:three', 'write def law'),
     (f'{THIS}:Law', 'it is no function: write def law'),

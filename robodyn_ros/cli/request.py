@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
     finally:
         recorder.close()
     print({'hold': 'the arm is held', 'stop': 'the arm stops', 'float': 'the arm floats',
-           'reset': 'no fault is latched'}[options.command])
+           'reset': 'no fault is latched now'}[options.command])
     return 0
 
 

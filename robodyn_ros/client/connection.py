@@ -64,6 +64,8 @@ class Connection:
             name: node.create_client(Trigger, f'{NAME}/{name}')
             for name in ('float', 'hold', 'pause', 'resume', 'reset_fault')}
         self._executor, self._closing = SingleThreadedExecutor(context=self._context), False
+        # a callback ends `spin_once` where no messages arrive; `Executor.wake` does not
+        self._end = node.create_guard_condition(lambda: None)
         self._executor.add_node(node)
         self._thread = Thread(target=self._spin, name='robodyn_client', daemon=True)
         self._thread.start()
@@ -77,7 +79,7 @@ class Connection:
         """End ROS."""
         if not self._closing:  # the thread ends first: it waits for what the context has
             self._closing = True
-            self._executor.wake()
+            self._end.trigger()
             self._thread.join(self._timeout)
         self._context.try_shutdown()
 

@@ -82,6 +82,8 @@ class Seen(NamedTuple):
         What it found when it measured the loop, as lines.
     loops : dict
         By joint the numbers of its loop, see `Status.loop_numbers`.
+    simulated : bool
+        Whether a node publishes `/clock`: stamps may be simulated time.
 
     """
 
@@ -98,6 +100,7 @@ class Seen(NamedTuple):
     command_joints: tuple[str, ...] | None
     loop: tuple[str, ...] = ()
     loops: dict[str, dict[str, float]] = {}
+    simulated: bool = False
 
 
 def observe(joint_states: str, commands: str, timeout: float, duration: float,
@@ -159,7 +162,8 @@ def _observe(node: Node, joint_states: str, commands: str, timeout: float, durat
         _names(node.get_subscriptions_info_by_topic(topic)), effort_controller,
         _parameters(node, effort_controller, ['joints', 'interface_name']),
         None if found is None else tuple(found['command_joints'] or ()),
-        *(((), {}) if found is None else _measured_loop(diagnostics, own)))
+        *(((), {}) if found is None else _measured_loop(diagnostics, own)),
+        bool(node.count_publishers('/clock')))
 
 
 def _collect(states: PolledSubscription, end: float, on_poll: Callable[[], None],

@@ -77,7 +77,8 @@ def check_activation(status: Status, q: np.ndarray, qd: np.ndarray) -> None:
 def require_ready(status: Status) -> None:
     """Raise `StateError` unless the controller is active and without a fault."""
     if status.mode is Mode.INACTIVE:
-        raise StateError('the controller is not active; activate it first')
+        raise StateError('the controller is not active; activate it first (with autostart it '
+                         'activates itself: its log has what it waits for)')
     if status.arm.memory.motion.shutdown.attempt:
         raise StateError('the control of the arm is being ended; activate it again first')
     if status.fault:

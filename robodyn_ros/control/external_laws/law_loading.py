@@ -50,7 +50,7 @@ def _from_module(name: str):
         raise _refused(name, f'{where}: install its package for this Python, or add its folder '
                        'to PYTHONPATH') from error
     except (Exception, SystemExit) as error:
-        raise _refused(name, f'its module cannot be imported: {error_text(error, "")}') from error
+        raise _refused(name, f'its module cannot be imported: {error_text(error)}') from error
     if not hasattr(module, attribute):
         known = [each for each, _ in inspect.getmembers(module, inspect.isfunction)]
         raise _refused(name, f'module {path} has no {attribute!r}: '
@@ -66,7 +66,7 @@ def _registered(name: str):
     try:
         return known[name].load()
     except (Exception, SystemExit) as error:
-        text = error_text(error, '')
+        text = error_text(error)
         raise _refused(name, f'{known[name].value} cannot be loaded: {text}') from error
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-import inspect
 from pathlib import Path
 import traceback
 from typing import Any
@@ -81,7 +80,7 @@ class OwnLaw:
             if isinstance(error, KernelError):
                 reason = str(error)
             else:
-                reason = error_text(error, inspect.getsourcefile(self._law) or '')
+                reason = error_text(error, self._law)
             raise ParameterError(f'own law {self.name}: {reason}', law=self.name) from error
         return function
 
@@ -101,9 +100,13 @@ class OwnLaw:
         return rows
 
 
-def error_text(error: BaseException, file: str) -> str:
-    """Return the error with its line; the innermost line of `file` if it is in the traceback."""
-    frames = traceback.extract_tb(error.__traceback__)
-    frame = ([each for each in frames if each.filename == file] or frames)[-1]
-    return (f'{type(error).__name__}: {error} ({Path(frame.filename).name}, line {frame.lineno}, '
-            f'in {frame.name})')
+def error_text(error: BaseException, law: Any = None) -> str:
+    """Return the error with its line: the innermost one in the file of the law, or its `def`."""
+    places = [(each.filename, each.lineno, each.name)
+              for each in traceback.extract_tb(error.__traceback__)]
+    if law is not None:
+        code = law.__code__
+        start = (code.co_filename, code.co_firstlineno, code.co_name)
+        places = [start, *(each for each in places if each[0] == code.co_filename)]
+    file, line, name = places[-1]
+    return f'{type(error).__name__}: {error} ({Path(file).name}, line {line}, in {name})'

@@ -104,8 +104,8 @@ def error_text(error: BaseException, law: Any = None) -> str:
     """Return the error with its line: the innermost one in the file of the law, or its `def`."""
     places = [(each.filename, each.lineno, each.name)
               for each in traceback.extract_tb(error.__traceback__)]
-    if law is not None:
-        code = law.__code__
+    code = getattr(law, '__code__', None)  # of a function
+    if code is not None:
         start = (code.co_filename, code.co_firstlineno, code.co_name)
         places = [start, *(each for each in places if each[0] == code.co_filename)]
     file, line, name = places[-1]

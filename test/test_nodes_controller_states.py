@@ -220,3 +220,17 @@ def test_no_motion_begins_while_no_driver_receives_its_torques(probe):
         send(probe, process, trajectory(MODEL.joint_names, START + 0.1), 'unheard/',
              'trajectory refused: no driver subscribes to /unheard/nowhere')
         probe.until(lambda: logged(process, f'{NODE}]: no driver subscribes'), 'the warning')
+
+
+def test_a_driver_that_is_restarted_gets_no_torque_of_before(probe):
+    space = 'restarted'
+    with fake_controller(space, **PATIENT) as process:
+        with FakeArm(probe, f'{space}/'):
+            probe.until(lambda: ACTIVE in process.output, 'activity')
+            probe.spin_for(1.0)
+        probe.until(lambda: logged(process, 'fault: joint states: no good data'), 'a fault')
+        probe.spin_for(2.0)
+        with FakeArm(probe, f'{space}/') as arm:
+            probe.spin_for(2.0)
+            assert not arm.commands
+        assert logged(process, 'is gone: deactivated') == 1

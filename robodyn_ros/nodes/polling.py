@@ -20,6 +20,7 @@ from rclpy.subscription import Subscription
 from robodyn_ros.exceptions import ArgumentError, printable
 
 WaitSet = rclpy_implementation.WaitSet
+GONE = 'a node that is gone'
 _GID = 16  # bytes of the number of a publisher
 PARTICIPANT = 12  # first bytes of it, equal for all publishers of a participant of DDS
 
@@ -162,7 +163,7 @@ def publisher_names(node: Node, topic: str, sources: Iterable[bytes]) -> str:
     """Return the names of the nodes with publishers of these GIDs, as text."""
     names = {bytes(each.endpoint_gid)[:_GID]: full_name(each)
              for each in node.get_publishers_info_by_topic(topic)}
-    return ', '.join(names.get(each[:_GID], 'a node that is gone') for each in sources)
+    return ', '.join(names.get(each[:_GID], GONE) for each in sources)
 
 
 def _never(_message) -> None:

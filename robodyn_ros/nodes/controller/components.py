@@ -106,7 +106,7 @@ class Components:
                                        self.other_commanders)
         self._measured = values.measure_loop and not values.lockstep
         self._measures = False
-        self.tasks = self._periodic()
+        self.tasks = self._periodic(node)
         log = node.get_logger()
         if missing := self.controller.compile_others(lambda: log.info('all laws are compiled')):
             log.info(f'still compiling the laws {", ".join(missing)}, first time only')
@@ -169,7 +169,7 @@ class Components:
                      self._configuration, self.report):
             part.destroy()
 
-    def _periodic(self) -> PeriodicTasks:
+    def _periodic(self, node: LifecycleNode) -> PeriodicTasks:
         """Return the tasks that run between two states."""
         report, output, guard = self.report, self._output, self.guard
         return PeriodicTasks([
@@ -177,6 +177,7 @@ class Components:
             (guard.heartbeat.update_subscribers, _SELDOM), (output.telemetry.update, _SELDOM),
             (self._configuration.publish, _SELDOM), (report.log_warnings, _WARN),
             (lambda: self.other_commanders.name_foreign(self.states.foreign), _SELDOM),
+            (lambda: self._leave(node), _SELDOM),
             (self._look_for_others, _REPORT), (report.publish, _REPORT)])
 
     def _look_for_others(self) -> None:
@@ -185,6 +186,17 @@ class Components:
         problem = self.guard.turns.demanded(self.other_commanders.conflict)
         if problem and not self.controller.fault:
             self.controller.requests.fail(problem)
+
+    def _leave(self, node: LifecycleNode) -> None:
+        """Deactivate if the driver is gone: restarted, it would get the torque of another pose."""
+        if not (self.cycle.active and self.controller.fault and self.cycle.coasting
+                and self.other_commanders.gone(self.states.bound)):
+            return
+        node.get_logger().error(
+            f'the driver on {self.states.topic} is gone: deactivated, so that its brakes do not '
+            'open by themselves when it is restarted; start it, compare the pose of the arm, then '
+            'activate or restart the controller')
+        node.trigger_deactivate()
 
     def _measure(self) -> None:
         """Continue the measurement of the loop, from the activation on."""

@@ -234,3 +234,16 @@ def test_a_driver_that_is_restarted_gets_no_torque_of_before(probe):
             probe.spin_for(2.0)
             assert not arm.commands
         assert logged(process, 'is gone: deactivated') == 1
+
+
+@pytest.mark.parametrize('loop', ['native', 'python'])
+def test_silence_names_the_publisher_that_is_not_used(probe, loop):
+    space = f'beside_{loop}'
+    with FakeArm(probe, f'{space}/') as arm, fake_controller(
+            space, loop=loop, **PATIENT) as process:
+        probe.until(lambda: ACTIVE in process.output, 'activity')
+        arm.report = None
+        with FakeArm(probe, f'{space}/'):
+            probe.until(lambda: logged(process, 'fault: joint states: no good data'), 'a fault')
+            probe.until(lambda: 'deactivate and activate the controller' in probe.call(
+                Trigger, f'{space}/{NODE}/reset_fault').message, 'the remedy')

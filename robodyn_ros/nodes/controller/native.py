@@ -10,7 +10,7 @@ from robodyn_ros.nodes.controller.clock import ControllerClock
 from robodyn_ros.nodes.controller.guard_link import GuardLink
 from robodyn_ros.nodes.controller.parameters import ControllerSettings
 from robodyn_ros.nodes.controller.rows import Rows
-from robodyn_ros.nodes.controller.state_input import StateInput
+from robodyn_ros.nodes.controller.state_input import FOREIGN, StateInput
 from robodyn_ros.nodes.controller.torque_output import TorqueOutput
 from robodyn_ros.nodes.conversions import OTHER_JOINTS
 from robodyn_ros.nodes.native.loop import LoopHandles, NativeLoop
@@ -71,7 +71,7 @@ class NativeControl:
         self._loop = NativeLoop(controller.host, guard.turns, handles, clock.simulated)
         self._rows = Rows(self._loop.exchange, controller, output, clock, self._log)
         self.sent = self._lost = False
-        self._errors = self._others = 0
+        self._errors = self._others = self._strangers = 0
 
     @property
     def running(self) -> bool:
@@ -140,6 +140,9 @@ class NativeControl:
         others, self._others = self._others, loop.block['others']
         if self._others != others and not answered:
             self._set_cause(OTHER_JOINTS)
+        strangers, self._strangers = self._strangers, loop.block['strangers']
+        if self._strangers != strangers and not answered:
+            self._set_cause(FOREIGN)
         self._register_unknown()
         loop.exchange.submit_changes()
 

@@ -19,8 +19,8 @@ from robodyn_ros.safety import StaleVerdict
 _RECENT = 1.0   # s for which a publisher that was heard counts
 _HEARD = 0.5    # s after the first message for which others are waited for
 _SOURCES = 64   # publishers that are remembered
-_FOREIGN = ('messages of another publisher, which was not there at activation, are not used: '
-            'deactivate and activate the controller to use them')
+FOREIGN = ('messages of another publisher, which was not there at activation, are not used: '
+           'deactivate and activate the controller to use them')
 
 
 class StateInput:
@@ -180,7 +180,7 @@ class StateInput:
     @property
     def _unreadable(self) -> str:
         return self._subscription.problem or self._assembler.problem or (
-            _FOREIGN if self.foreign else '')
+            FOREIGN if self.foreign else '')
 
     def verdict(self, now: float | None = None) -> StaleVerdict:
         """Return how stale the state is at a cycle time, by default at the present one."""

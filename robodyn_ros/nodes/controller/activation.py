@@ -46,6 +46,11 @@ class Activation:
         Whether the driver adds the gravity torque to commanded and reported effort; None: the
         user has not said so, and only a simulated arm is activated.
 
+    Attributes
+    ----------
+    waits : str
+        Why the arm was not activated, the last time that it was tried; '' before.
+
     """
 
     def __init__(self, node: Node, controller: ArmController, cycle: ControlLoop,
@@ -58,6 +63,7 @@ class Activation:
         self._carried = _carried(controller) if driver_compensates_gravity is None else ''
         self._log = node.get_logger()
         self._logged: dict[str, float] = {}
+        self.waits = ''
 
     def is_possible(self) -> bool:
         """Return whether the arm is ready; otherwise log periodically what is missing."""
@@ -127,6 +133,7 @@ class Activation:
 
     def log_reason(self, reason: str) -> None:
         """Log why activation waits: at once if the reason is new, then periodically."""
+        self.waits = reason
         now, kind = time.monotonic(), re.sub(r'[\d.]+', '', reason)
         if now - self._logged.get(kind, -_REPEAT) >= _REPEAT:
             self._logged[kind] = now

@@ -212,18 +212,22 @@ class ControllerNode(LifecycleNode):
                     'stop': lambda: controller.requests.stop('a stop was requested'),
                     'reset_fault': reset_fault}
         self._requests = [
-            self.create_service(Trigger, f'~/{name}', _service_callback(act, controller))
+            self.create_service(Trigger, f'~/{name}', _service_callback(
+                act, controller, lambda: components.activation.waits if self.starting else ''))
             for name, act in requests.items()]
 
 
-def _service_callback(act: Callable[[], None], controller: ArmController) -> Callable:
-    """Return a service callback that acts and responds with the mode, or with the error."""
+def _service_callback(act: Callable[[], None], controller: ArmController,
+                      waits: Callable[[], str]) -> Callable:
+    """Return a service callback that acts and responds with the mode, or why it cannot."""
     def callback(_request, response):
         try:
             act()
             response.success, response.message = True, controller.mode.value
         except RobodynError as error:
-            response.success, response.message = False, str(error)
+            reason = waits()
+            response.success, response.message = False, (
+                f'the controller waits: {reason}' if reason else str(error))
         return response
     return callback
 

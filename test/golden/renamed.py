@@ -5,8 +5,8 @@ import re
 # pattern in the stored header, replacement
 _CHANGES = tuple((re.compile(pattern), new) for pattern, new in (
     (r'the controller is not active; activate it first(?! \(with)',
-     'the controller is not active; activate it first (with autostart it activates itself: its log '
-     'has what it waits for)'),
+     'the controller is not active; activate it first (with autostart it activates itself: its '
+     'log has what it waits for)'),
     (r'hops to and fro by (\S+);', r'alternates between two positions, \1 apart;'),
     ('(hold|float|stop) was asked for', r'\1 was requested'),
     ('"guest": ', '"external_law": '),

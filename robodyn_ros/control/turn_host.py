@@ -81,11 +81,6 @@ class TurnHost:
         return turn.GUARD_STATES[index - 1] if index else None
 
     @property
-    def pending(self) -> bool:
-        """Whether a confirmation of the guard is awaited."""
-        return bool(self.memory.pending)
-
-    @property
     def guard_commands(self) -> bool:
         """Whether the guard commands the arm."""
         return bool(self.memory.guard_commands)

@@ -74,9 +74,8 @@ class GuardTorque:
          self._torque) = np.zeros((8, nv))
         self._last_time = 0.0
         self._loads_before = self.loads.payloads, self.loads.gravity
-        # loads that are told: begin of their use in s, numbers before and after
-        self._numbers = dynamics.runtime.copy()
-        self._told = -np.inf, self._numbers, self._numbers
+        # of loads that came while the guard commands: begin in s, numbers before and after
+        self._load_change: tuple[float, np.ndarray, np.ndarray] | None = None
         self._apply(values, bounds[0])
         self.update(0.0, np.zeros(nv), np.zeros(nv))  # compiles the dynamics
 
@@ -153,12 +152,18 @@ class GuardTorque:
         return self._supervised(now)
 
     def _update_gravity(self, now: float) -> None:
-        """Compute the gravity torque with the loads that are told, and with those of feedback."""
+        """Compute the gravity torque with the loads of the feedback, and with the present ones."""
         self._dynamics.gravity(self._q, out=self._weight)
-        begin, before, after = self._told
+        self._gravity[:] = (self._weight if self._load_change is None else
+                            self.loads.gravity_torque(self._q, self._load_numbers(now)))
+
+    def _load_numbers(self, now: float) -> np.ndarray:
+        """Return the present numbers of the loads, see `Loads.runtime_parameters`."""
+        if self._load_change is None:
+            return self._dynamics.runtime.copy()
+        begin, before, after = self._load_change
         part = min(max((now - begin) / _BLEND, 0.0), 1.0)
-        self._numbers = before + part * (after - before)
-        self._gravity[:] = self.loads.gravity_torque(self._q, self._numbers)
+        return before + part * (after - before)
 
     def release_hold(self) -> None:
         """Remove the hold: `update_without_state` returns the gravity torque alone."""
@@ -211,8 +216,7 @@ class GuardTorque:
             self.loads.slot_body(load.link)
             check_body(load)
         self.loads.change({load.link: load for load in payloads if load.mass}, gravity)
-        told = self._dynamics.runtime.copy()
-        self._told = -np.inf, told, told
+        self._load_change = None
         self.armature[:] = armature
 
     def _change_loads(self, payloads, gravity, in_charge: bool) -> None:
@@ -224,13 +228,13 @@ class GuardTorque:
             self._check(change, _FALSE * self._hold_effort,
                         'would get {} more or less than at the takeover; while the guard commands '
                         'it takes no load that it could not hold against: {} (hold_effort)')
+        present = self._load_numbers(self._last_time)
         self.loads.change(payloads, gravity)
-        told = self._dynamics.runtime.copy()
-        self._told = -np.inf, told, told
+        self._load_change = None
         if in_charge:
             # a load that is false would throw a light joint: as gravity, before the hold resists;
             # as inertia of its feedback at any time
-            self._told = self._last_time, self._numbers, told
+            self._load_change = self._last_time, present, self._dynamics.runtime.copy()
             before = self._loads_before[0]
             lightest = {link: min(load, before[link], key=lambda each: each.mass)
                         for link, load in payloads.items() if link in before}

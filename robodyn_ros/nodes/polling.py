@@ -20,7 +20,6 @@ from rclpy.subscription import Subscription
 from robodyn_ros.exceptions import ArgumentError, printable
 
 WaitSet = rclpy_implementation.WaitSet
-GONE = 'a node that is gone'
 _GID = 16  # bytes of the number of a publisher
 PARTICIPANT = 12  # first bytes of it, equal for all publishers of a participant of DDS
 
@@ -159,11 +158,17 @@ def full_name(info: Any) -> str:
     return printable(f'{info.node_namespace.rstrip("/")}/{info.node_name}')
 
 
-def publisher_names(node: Node, topic: str, sources: Iterable[bytes]) -> str:
-    """Return the names of the nodes with publishers of these GIDs, as text."""
+def names_by_publisher(node: Node, topic: str, sources: Iterable[bytes]) -> list[str | None]:
+    """Return the name of the node with each of these publishers (GID); None: it is gone."""
     names = {bytes(each.endpoint_gid)[:_GID]: full_name(each)
              for each in node.get_publishers_info_by_topic(topic)}
-    return ', '.join(names.get(each[:_GID], GONE) for each in sources)
+    return [names.get(each[:_GID]) for each in sources]
+
+
+def publisher_names(node: Node, topic: str, sources: Iterable[bytes]) -> str:
+    """Return the names of the nodes with publishers of these GIDs, as text."""
+    return ', '.join(each or 'a node that is gone'
+                     for each in names_by_publisher(node, topic, sources))
 
 
 def _never(_message) -> None:

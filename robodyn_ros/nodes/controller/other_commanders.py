@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from rclpy.node import Node
 
 from robodyn_ros.nodes.commanders import Commanders, publishers_of, UNKNOWN
-from robodyn_ros.nodes.polling import full_name, GONE, publisher_names
+from robodyn_ros.nodes.polling import full_name, names_by_publisher, publisher_names
 
 OTHER_COMMANDER = 'another node publishes on'  # begin of a refusal
 _NAMES = 64  # publishers that are remembered
@@ -101,10 +101,10 @@ class OtherCommanders:
         return (f'no driver subscribes to {self._commands}, so that no torque reaches the arm: '
                 'start or activate its effort controller, or correct effort_command_topic')
 
-    def gone(self, sources: Iterable[bytes]) -> bool:
+    def gone(self, sources: Collection[bytes]) -> bool:
         """Return whether none of these publishers of joint states is there any more."""
-        return self._sends and bool(sources) and all(
-            publisher_names(self._node, self._states, [each]) == GONE for each in sources)
+        return self._sends and bool(sources) and not any(
+            names_by_publisher(self._node, self._states, sources))
 
     def summary(self) -> dict[str, str]:
         """Return the publishers, for diagnostics."""

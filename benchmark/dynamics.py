@@ -6,7 +6,7 @@ Times of the library, in comparison with Pinocchio, MuJoCo and Drake, where inst
     python benchmark/dynamics.py --robots panda arm.urdf --json
 
 All compute the same quantities of the same robot in the same state, which is checked first, in one
-process and in turns. docs/benchmarks.md describes the comparison.
+process and in turns. docs/measurements.md describes the comparison.
 """
 import argparse
 from pathlib import Path
@@ -21,8 +21,11 @@ from steps import measure_loop, measure_steps
 from timing import Budget, progress
 
 DOCS = ROOT / 'docs'
-PAGE = DOCS / 'benchmarks.md'
-MARKS = '<!-- table -->', '<!-- end of the table -->'
+HEAD = """\
+Speed of the dynamics beside Pinocchio, MuJoCo and Drake
+
+command:             python benchmark/dynamics.py --docs
+"""
 SIZES = (2, 4, 7, 12, 20, 30, 45, 60, 80, 100)
 STARTS = (7, 30, 60)
 
@@ -47,12 +50,10 @@ def measure(options):
 
 
 def update_page(results):
-    """Write the table, the CSV file and the picture of the page in docs/."""
-    before, _, rest = PAGE.read_text(encoding='utf-8').partition(MARKS[0])
-    after = rest.partition(MARKS[1])[2]
-    PAGE.write_text(f'{before}{MARKS[0]}\n```\n{results.text()}\n```\n{MARKS[1]}{after}',
-                    encoding='utf-8')
-    write(results, DOCS / 'benchmark.csv', DOCS / 'benchmark.png')
+    """Write the table, the CSV file and the picture of docs/measurements.md."""
+    data = DOCS / 'data' / 'dynamics.txt'
+    data.write_text(f'{HEAD}{results.text()}\n', encoding='utf-8')
+    write(results, data.with_suffix('.csv'), DOCS / 'benchmark.png')
 
 
 def write(results, table, picture):
@@ -74,7 +75,7 @@ def options_of(parser):
     parser.add_argument('--csv', type=Path, metavar='PATH', help='write all figures')
     parser.add_argument('--plot', type=Path, metavar='PATH', help='draw them (Matplotlib)')
     parser.add_argument('--docs', action='store_true',
-                        help='update docs/benchmarks.md with its CSV file and picture')
+                        help='renew the table, the CSV file and the picture of the pages')
     options = parser.parse_args()
     options.robots = options.robots or ['robodyn7', *([] if options.quick else EXAMPLES)]
     return options

@@ -16,6 +16,7 @@ from ros_process import NodeProcess, Probe, ROOT  # noqa: E402
 
 PAGES = sorted((ROOT / 'docs').glob('*.md'))
 TEXTS = [*PAGES, *sorted(ROOT.glob('*.md'))]
+DATA = sorted((ROOT / 'docs' / 'data').iterdir())
 URDF = str(ROOT / 'urdf' / 'robodyn7.urdf')
 # where control_msgs is installed, or a parameter enables it
 OPTIONAL = {('out', '~/controller_state'), ('action', '~/follow_joint_trajectory'),
@@ -50,6 +51,16 @@ def test_links_lead_somewhere(page):
 def test_the_index_lists_each_page_once():
     listed = re.findall(r'\]\((\w+\.md)\)', read(ROOT / 'docs' / 'index.md'))
     assert sorted(listed) == sorted(page.name for page in PAGES if page.name != 'index.md')
+
+
+@pytest.mark.parametrize('data', DATA, ids=lambda data: data.name)
+def test_figures_have_their_origin_and_are_linked_from_one_page(data):
+    assert [page.name for page in TEXTS if f'(data/{data.name})' in read(page)] in (
+        ['measurements.md'], ['reliability.md'], ['security.md'])
+    if data.suffix == '.txt':
+        head = read(data)[:600]
+        assert all(re.search(f'^({what}): +\\S', head, re.MULTILINE) for what in (
+            'date', 'machine|processor', 'command')), head
 
 
 @pytest.mark.parametrize('page', TEXTS, ids=lambda page: page.name)

@@ -1,27 +1,22 @@
 """
-Licences and origins of the packages that `make demo` installs, as docs/third_party.md.
+Licences and origins of the packages that `make demo` installs, as docs/data/third_party.csv.
 
-    .venv/bin/python tools/third_party.py > docs/third_party.md
+    .venv/bin/python tools/third_party.py > docs/data/third_party.csv
 
 From the metadata of the installed packages; the versions are those of .ci/locked.
 """
 
 from __future__ import annotations
 
+import csv
 from importlib.metadata import distribution
 from pathlib import Path
 import re
+import sys
 
 LOCK = Path(__file__).resolve().parents[1] / (
     '.ci/locked/cpython-3.11-linux-x86_64/ros,plot.txt')
 NONE = 'none in its metadata'
-HEAD = """# Third-party packages
-What `make demo` installs under CPython 3.11 on Linux x86_64, each with the licence and the origin that its own metadata state. The
-versions and hashes are in `.ci/locked/`. Written by `tools/third_party.py`; `make sbom` writes a CycloneDX document of all that is
-in `.venv`, and `make audit` compares it with the known vulnerabilities. What these mean: [security](security.md#installed-packages).
-
-| package | version | licence | origin |
-|---|---|---|---|"""
 
 
 def licence(found) -> str:
@@ -41,8 +36,9 @@ def origin(found) -> str:
 
 
 def main() -> None:
-    """Print the page."""
-    print(HEAD)
+    """Print the table."""
+    table = csv.writer(sys.stdout, lineterminator='\n')
+    table.writerow(['package', 'version', 'licence', 'origin'])
     ros: dict[tuple[str, str], list[str]] = {}
     for line in LOCK.read_text().splitlines():
         if '==' not in line:
@@ -52,9 +48,9 @@ def main() -> None:
         if name.startswith('ros-'):
             ros.setdefault((licence(found), origin(found)), []).append(name)
         else:
-            print(f'| {name} | {version} | {licence(found)} | {origin(found)} |')
+            table.writerow([name, version, licence(found), origin(found)])
     for (terms, place), names in ros.items():
-        print(f'| {len(names)} packages of ROS 2: {", ".join(names)} | | {terms} | {place} |')
+        table.writerow([f'{len(names)} packages of ROS 2: {", ".join(names)}', '', terms, place])
 
 
 if __name__ == '__main__':

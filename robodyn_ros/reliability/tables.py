@@ -89,7 +89,7 @@ def recoveries(runs: Sequence[Outcome]) -> str:
 
 def markdown(cases: Sequence[Case], outcomes: Sequence[Outcome],
              skipped: dict[str, str]) -> str:
-    """Return the tables of `docs/reliability.md`: figures, then faults and requirements."""
+    """Return the tables of the campaign: figures, then faults and requirements."""
     heads = ('fault', 'passed', 'torque', 'step', 'speed', 'gap', 'rest', 'drift', 'recovery')
     rows = [[cells[0], f'{cells[1]} of {cells[2]}', *cells[3:]] for cells in
             (_cells(case.name, runs) for case, runs in _by_case(cases, outcomes))]

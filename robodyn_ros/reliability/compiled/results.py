@@ -182,7 +182,7 @@ def _calm_cells(each: Summary) -> list[str]:
 
 
 def markdown(found: Sequence[Summary], drawn: bool = False) -> str:
-    """Return a table of docs/reliability.md; drawn: that of drawn plants."""
+    """Return the table of the runs in Markdown; drawn: that of drawn plants."""
     heads, cells = (_CALM_HEADS, _calm_cells) if drawn else (_HEADS, _cells)
     rows = [heads, ['---'] * len(heads), *map(cells, found)]
     return '\n'.join([*(f'| {" | ".join(row)} |' for row in rows), '', f'{verdict(found)}.', ''])

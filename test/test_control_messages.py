@@ -69,10 +69,6 @@ EXPECTED = {
     'BACK': ((0, 0.0021, 0.0, 0.052), SILENT + 'the stamp went back by 0.002100 s'),
     'LATE': ((0, 0.3, 0.0, 0.052), SILENT + 'by their stamps messages arrive 0.300 s late'),
     'JUMPED': ((2, 0.5236, 0.003, 0.052), f'{SILENT}silent ({JUMP})'),
-    'EXCHANGED': ((2, 0.5236, 0.003, 0.052),
-                  f'{SILENT}silent ({JUMP}; joints seem to be exchanged)'),
-    'SWAPPED': ((2, 4.0, 0.0, 0.052), f"{SILENT}silent (joints 'joint3' and 'joint5' seem to be "
-                'exchanged: each has position and velocity of the other; check joint names)'),
     'NOT_FINITE': ((2, float('nan'), 0.5, 0.052),
                    f"{SILENT}silent (joint 'joint3' reports position nan, velocity 0.5)"),
     'REPEATED': ((2, -0.51, 0.0, 0.052),
@@ -148,7 +144,7 @@ def test_stamps_may_be_ahead_of_the_clock(messages):
         event(acceptance.SKEWED, value=-1.5))
 
 
-@pytest.mark.parametrize('name', ['JUMPED', 'EXCHANGED', 'SWAPPED', 'NOT_FINITE'])
+@pytest.mark.parametrize('name', ['JUMPED', 'NOT_FINITE'])
 def test_why_a_state_is_not_used(messages, name):
     shown, text = EXPECTED[name]
     assert f'({messages.problem(event(CODES[name], *shown))})' in text

@@ -317,7 +317,7 @@ def test_a_fault_has_the_text_of_the_node(program, tmp_path):
     messages = Messages(RobotModel.from_urdf(SMALL), 'tip')
     for event in ((plausibility.OVERSPEED, 1, -4.48, 2.6, 0.0),
                   (acceptance.JUMPED, 0, 0.5, 0.002, 0.125),
-                  (acceptance.SWAPPED, 0, 1.0, 0.0, 0.125), (modes.COLLIDED, 1, 12.5, 10.0, 0.0),
+                  (modes.COLLIDED, 1, 12.5, 10.0, 0.0),
                   (acceptance.FROZEN, 0, 1.5, 0.0, 0.125)):
         expected = messages.text(SimpleNamespace(**dict(zip(
             ('code', 'joint', 'value', 'bound', 'time'), event))))

@@ -65,6 +65,44 @@ def test_the_order_may_change_and_there_may_be_others(reader):
         assert_state(reader)
 
 
+def test_joints_under_control_keep_their_places(reader):
+    """Protects an arm whose driver exchanges names: feedback of one joint would drive another."""
+    for names in ('dabc', 'cba', 'b'):
+        reader.read(state(names))
+    reader.keep_order(True)
+    for names in ('abc', 'cgba', 'ab', 'c'):
+        reader.read(state(names))
+        assert reader.problem == '' or 'not reported' in reader.problem
+    refused = reader.refused
+    for names, moved in (('acb', 'c for b, b for c'), ('bac', 'b for a, a for b'),
+                         ('gcaeb', 'a for b, b for a')):
+        assert not reader.read(state(names))
+        assert reader.problem == (
+            f'joints have changed places in the joint states ({moved}): check joint names; to use '
+            'the new order, deactivate and activate the controller')
+    assert reader.refused == refused + 3
+    assert reader.read(state('abc')), 'the former order is back'
+    assert_state(reader)
+    reader.keep_order(False)
+    assert reader.read(state('acb'))
+    reader.keep_order(True)
+    assert reader.read(state('acb')) and reader.read(state('abc'))
+    assert not reader.read(state('bca'))
+
+
+def test_orders_that_are_remembered_are_bounded(reader):
+    names = [f'{k}' for k in range(200)]
+    reader = JointStateReader(names, np.zeros(200, dtype=bool))
+
+    def turned(k):
+        return received(JointState(name=[*names[k:], *names[:k]], position=[0.0] * 200,
+                                   velocity=[0.0] * 200))
+
+    assert all(reader.read(turned(k)) for k in range(200))
+    reader.keep_order(True)
+    assert reader.read(turned(199)) and not reader.read(turned(0))
+
+
 def test_several_messages_make_one_state(reader):
     assert not reader.read(state('ad'))
     assert reader.problem == 'joints not reported: b, c'

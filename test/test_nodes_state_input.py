@@ -11,6 +11,7 @@ pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 from robodyn_ros.control import ArmController  # noqa: E402
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
+from robodyn_ros.exceptions import ArgumentError  # noqa: E402
 from robodyn_ros.nodes.cdr import JointStateDecoder, JointStateWriter  # noqa: E402
 from robodyn_ros.nodes.controller.clock import ControllerClock  # noqa: E402
 from robodyn_ros.nodes.controller.state_input import StateInput  # noqa: E402
@@ -68,6 +69,23 @@ def test_parts_of_an_arm_that_wait_make_a_state():
         queue.put(names, 0.3, stamp)
     assert queue.receive() == 2
     np.testing.assert_array_equal(queue.input.q, np.full(7, 0.3))
+
+
+def test_an_order_that_is_new_under_control_is_not_registered_for_machine_code():
+    queue, swapped = Queue(), (*NAMES[1::-1], *NAMES[2:])
+    for names in (NAMES, NAMES[::-1]):
+        queue.put(names, 0.3, 1)
+        queue.receive()
+    queue.input.bind()
+    message = JointStateWriter(swapped).write(1)
+    with pytest.raises(ArgumentError, match=f'changed places .*{NAMES[1]} for {NAMES[0]}'):
+        queue.input.inspect(message)
+    for names in (NAMES, NAMES[::-1]):
+        layout, problem = queue.input.inspect(JointStateWriter(names).write(1))
+        assert tuple(layout.names) == names and not problem
+    queue.input.release()
+    layout, problem = queue.input.inspect(message)
+    assert tuple(layout.names) == swapped and not problem
 
 
 def test_in_lockstep_every_state_is_answered():

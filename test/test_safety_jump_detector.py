@@ -77,25 +77,6 @@ def test_after_a_while_the_reported_position_is_accepted(judge):
     assert judge.problem == ''
 
 
-@pytest.mark.parametrize('order', [[1, 0, 2, 3], [2, 0, 1, 3], [3, 2, 1, 0]])
-def test_exchanged_joints_are_never_accepted(order):
-    judge = JumpDetector('abcd', np.array([1.0, 1.5, 2.0, 3.0]), 0.06, PATIENCE)
-    t = STEP * np.arange(1000)[:, None]
-    way = np.array([0.0, -0.7, 0.9, 2.0]) + 0.3 * np.sin(t + np.arange(4.0))
-    reported = way.copy()
-    reported[100:800] = way[100:800][:, order]
-    verdicts = fed(judge, reported)
-    assert all(verdicts[:100]) and not any(verdicts[100:800])
-    assert all(verdicts[800:]), 'in order again, and longer ago than its patience'
-
-
-def test_exchanged_joints_are_named(judge):
-    fed(judge, [[0.0, 0.5], [0.5, 0.0]])
-    assert 'joints seem to be exchanged' in judge.problem
-    judge.reset()
-    assert fed(judge, [[0.5, 0.0]], begin=1.0) == [True] and not judge.problem
-
-
 def test_after_silence_it_may_be_as_far_as_it_can_get(judge):
     assert judge.accept(0.0, np.zeros(2), np.zeros(2))
     assert judge.accept(0.1, np.array([0.2, 0.4]), np.zeros(2))

@@ -19,7 +19,8 @@ BEGIN, LASTS = 0.1, 0.21
 STATES = np.random.default_rng(1).normal(size=(STEPS, 3, NV))
 # how such messages arrive is a matter of the node that reads them
 READABLE = [case for case in CASES if isinstance(case.inject, Faulty) and has_effect(case)
-            and case.inject.kind not in ('missing', 'duplicate', 'deaf', 'estop', 'torque_loss')]
+            and case.inject.kind not in ('missing', 'duplicate', 'swap', 'deaf', 'estop',
+                                         'torque_loss')]
 
 
 def draw_of(case):

@@ -20,11 +20,8 @@ _JUMP = ("joint '{joint}' has jumped by {value:.3g} in {bound:.3f} s; check enco
 # why a state is not used
 PROBLEMS = {
     acceptance.JUMPED: _JUMP,
-    acceptance.EXCHANGED: _JUMP + '; joints seem to be exchanged',
-    acceptance.SWAPPED: "joints '{joint}' and '{other}' seem to be exchanged: each has position "
-                        'and velocity of the other; check joint names',
     acceptance.NOT_FINITE: "joint '{joint}' reports position {value}, velocity {bound}"}
-# fields of a template: joint, other (joint), unit, speed (its unit), value, bound, time, angle
+# fields of a template: joint, unit, speed (its unit), value, bound, time, angle
 # (degrees), and those of `Messages`
 TEMPLATES = {
     modes.SILENT: '{cause}',
@@ -162,7 +159,6 @@ class Messages:
         model = self._model
         return template.format(
             joint=model.joint_names[joint], unit=model.effort_units[joint],
-            other=model.joint_names[int(value)] if event.code == acceptance.SWAPPED else '',
             speed=model.position_units[joint] + '/s', angle=model.position_units[joint],
             value=value, bound=bound,
             time=float(event.time), link=self._link,

@@ -6,7 +6,7 @@ from string import Formatter
 
 from robodyn_ros.control.messages import TEMPLATES
 
-_FIELDS = ('joint', 'other', 'value', 'bound', 'time', 'unit', 'speed', 'percent')
+_FIELDS = ('joint', 'value', 'bound', 'time', 'unit', 'speed', 'percent')
 # fields that only the node can fill in, and what stands for them
 _FIXED = {'because': '', 'cause': 'the joint states are silent', 'size': '{value}', 'side': 'off',
           'unit_of_velocity': 'check its unit',
@@ -18,10 +18,9 @@ def fault_texts() -> dict[int, str]:
     """
     Return the texts of faults by their codes.
 
-    A field in braces stands for the joint's name, that of the other joint (its number is the
-    value), value, bound and time of the event, the units of effort (unit) and speed of the joint,
-    or the value in percent of the bound. Faults of motions that only the node commands are left
-    out.
+    A field in braces stands for the joint's name, value, bound and time of the event, the units of
+    effort (unit) and speed of the joint, or the value in percent of the bound. Faults of motions
+    that only the node commands are left out.
     """
     found = {}
     for code, template in TEMPLATES.items():

@@ -16,6 +16,8 @@ from robodyn_ros.trajectory import TrajectoryPoint
 from robodyn_ros.trajectory.angles import TURN
 
 OTHER_JOINTS = "a message named none of the model's joints"
+_REORDERED = 'joints have changed places in the joint states'
+_MOST_ORDERS = 64  # of the joints in messages, that are remembered
 
 
 class JointStateAssembler:
@@ -23,7 +25,10 @@ class JointStateAssembler:
     Assembles the state of the model's joints from messages in any order.
 
     Extra joints are ignored. Joints may be reported in several messages (arm and gripper): the
-    state is complete when every joint was reported since the last complete state.
+    state is complete when every joint was reported since the last complete state. Of an arm under
+    control the order of the joints stays: where joints change places their names may be exchanged,
+    and feedback of one would drive another. Such messages are refused until the order is one of
+    those that were received before.
 
     Parameters
     ----------
@@ -40,6 +45,8 @@ class JointStateAssembler:
         Reason why the last message was not used, or what the state still lacks.
     refused : int
         Number of messages that cannot be used.
+    reordered : bool
+        Whether the last message was refused for the order of its joints.
 
     """
 
@@ -47,19 +54,28 @@ class JointStateAssembler:
                  effort: np.ndarray, velocity_required: bool = True):
         self._names, self._velocity_required = tuple(joint_names), velocity_required
         self._index = {name: i for i, name in enumerate(joint_names)}
+        # names, indices in message and model, and what is wrong with them
         self._layout: tuple[list[str], np.ndarray, np.ndarray, str] | None = None
+        self._orders: dict[tuple[str, ...], None] = {}  # of our joints, the newest last
+        self._keeps_order = False
         self._reported = np.zeros(len(self._names), dtype=bool)
         self.q, self.qd, self.effort = q, qd, effort
         self.problem = 'no message yet'
-        self.refused = 0
+        self.refused, self.reordered = 0, False
+
+    def keep_order(self, keeps: bool) -> None:
+        """Refuse messages whose joints have changed places from now on, or no longer."""
+        if keeps is not self._keeps_order:
+            self._keeps_order, self._layout = keeps, None
 
     def read(self, sample: JointStateSample) -> bool:
         """Read a message; return whether the state is now complete."""
         layout = self._layout
-        source, target, repeated = (layout[1:] if layout is not None and layout[0] == sample.name
-                                    else self._columns(sample.name))
-        if repeated:
-            return self.refuse(f"joint '{repeated}' is named twice in one message")
+        source, target, wrong = (layout[1:] if layout is not None and layout[0] == sample.name
+                                 else self._columns(sample.name))
+        self.reordered = wrong.startswith(_REORDERED)
+        if wrong:
+            return self.refuse(wrong)
         if not target.size:
             self.problem = OTHER_JOINTS
             return False
@@ -97,12 +113,36 @@ class JointStateAssembler:
         return True
 
     def _columns(self, names: list[str]) -> tuple[np.ndarray, np.ndarray, str]:
-        """Return indices in message and model, and a joint that is named twice, or ''."""
+        """Return indices in message and model, and what is wrong with the names, or ''."""
         pairs = [(k, self._index[name]) for k, name in enumerate(names) if name in self._index]
         table = np.array(pairs, dtype=np.intp).reshape(-1, 2)
         repeated = [name for name in self._names if names.count(name) > 1]
-        self._layout = (list(names), table[:, 0], table[:, 1], (repeated or [''])[0])
+        wrong = (f"joint '{repeated[0]}' is named twice in one message" if repeated else
+                 self._change_of_order(tuple(names[k] for k, _ in pairs)))
+        self._layout = (list(names), table[:, 0], table[:, 1], wrong)
         return self._layout[1:]
+
+    def _change_of_order(self, ours: tuple[str, ...]) -> str:
+        """Return which joints have changed places, or ''; learn the order unless it is kept."""
+        if not self._keeps_order:
+            self._orders.pop(ours, None)
+            self._orders[ours] = None
+            if len(self._orders) > _MOST_ORDERS:
+                del self._orders[next(iter(self._orders))]
+            return ''
+        whole = [known for known in self._orders if set(ours) <= set(known)]
+        moved = [_moved(known, ours) for known in whole or self._orders]
+        if all(moved) if whole else any(moved):
+            least = min((each for each in moved if each), key=len)
+            return (f'{_REORDERED} ({", ".join(least)}): check joint names; to use the new order, '
+                    'deactivate and activate the controller')
+        return ''
+
+
+def _moved(known: Sequence[str], ours: Sequence[str]) -> list[str]:
+    """Return the joints that have changed places in an order, with those that were there."""
+    pairs = zip((name for name in ours if name in known), (name for name in known if name in ours))
+    return [f'{new} for {old}' for new, old in pairs if new != old]
 
 
 class JointStateReader:
@@ -147,6 +187,10 @@ class JointStateReader:
     def refused(self) -> int:
         """Return the number of messages that cannot be used."""
         return self._next.refused
+
+    def keep_order(self, keeps: bool) -> None:
+        """Refuse messages whose joints have changed places from now on, or no longer."""
+        self._next.keep_order(keeps)
 
     def accept_next(self) -> None:
         """Accept the next state at any distance from the last one."""

@@ -69,6 +69,7 @@ _ESTIMATED = 'estimated from positions'
 # texts of faults of the control cycle that every motion shows
 _OPPOSITE, _DEGREES = 'its sign is opposite', 'it seems to be in degrees per second'
 _REPEATED, _ALTERNATING = 'the same state is repeated', 'alternates between two positions'
+_REORDERED = 'have changed places in the joint states'
 CYCLE_TEXTS = frozenset({_SILENT, _DEGREES, _REPEATED, _ALTERNATING})
 _LONG = 0.5  # s of motion after which a wrong velocity is detected
 
@@ -125,11 +126,12 @@ CASES = (
     Case('effort NaN', 'of all joints', inject.Faulty('nan_effort'), _UNDISTURBED,
          'the motion continues', (), (0.1, 1.0)),
     Case('other order', 'joints in reverse order, with their names', inject.Faulty('reorder'),
-         _UNDISTURBED, 'the motion continues', (), (0.1, 1.0)),
+         _SILENCE, 'new under control, it counts as silence; the log names the joints',
+         ((_SURE, _REORDERED),), (0.002, 1.0)),
     Case('extra joint', 'a joint that the arm does not have', inject.Faulty('extra'), _UNDISTURBED,
          'the motion continues', (), (0.1, 1.0)),
     Case('names swapped', "two joints have each other's name", inject.Faulty('swap', 2),
-         _ENDS, 'comes to rest', (), (0.02, 1.0)),
+         _SILENCE, 'the same', ((_SURE, _REORDERED),), (0.002, 1.0)),
     Case('joint missing', 'a joint is left out', inject.Faulty('missing', 1), _SILENCE,
          'silence; the log names the joint', ((_SURE, r'joints not reported: \S+'),),
          (0.002, 1.0)),

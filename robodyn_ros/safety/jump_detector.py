@@ -1,15 +1,13 @@
 """
 Detection of jumps in reported joint positions.
 
-Swapped joint names, a slipping encoder, or a second arm publishing on the same topic make the
-reported position jump, and feedback on such a position would throw the arm. A step that is too
-large for the velocity limits and also for the reported velocity is a jump; positions after it are
-rejected. The path is integrated without the jumps, so that positions which continue it are
-accepted again.
+A slipping encoder, or a second arm publishing on the same topic make the reported position jump,
+and feedback on such a position would throw the arm. A step that is too large for the velocity
+limits and also for the reported velocity is a jump; positions after it are rejected. The path is
+integrated without the jumps, so that positions which continue it are accepted again.
 
 Positions that stay away for longer than the recovery time are accepted: an encoder has slipped
-and has another zero. If it slips back, positions are accepted at once. Not so if joints have been
-exchanged: feedback of one joint would drive another.
+and has another zero. If it slips back, positions are accepted at once.
 """
 
 from __future__ import annotations
@@ -20,7 +18,6 @@ import math
 import numpy as np
 
 _SPEED = 2.0   # largest plausible speed, in velocity limits
-_NEAR = 0.1    # largest step of a joint that counts as unmoved, as a part of the slack
 _ANY = 1e9     # rad/s or m/s, for a joint without limit: infinity times 0 s would be NaN
 
 
@@ -45,7 +42,7 @@ class JumpDetector:
         limit. Infinite: nothing is checked.
     recovery : float
         Seconds after which positions off the path are accepted nevertheless. The controller must
-        have given up its motion by then. Does not apply while joints are exchanged.
+        have given up its motion by then.
 
     """
 
@@ -56,18 +53,16 @@ class JumpDetector:
         # origin: path without the jumps that were accepted after the recovery time
         self._last, self._path, self._origin, self._velocity = np.zeros((4, self._limit.size))
         self._time = self._accepted = -math.inf
-        self._known = self._exchanged = False
-        self._jump = ''
+        self._known, self._jump = False, ''
 
     @property
     def problem(self) -> str:
         """Return why the last position was rejected; empty if it was accepted."""
-        hint = '; joints seem to be exchanged' if self._exchanged else ''
-        return self._jump and self._jump + hint
+        return self._jump
 
     def reset(self) -> None:
         """Accept the next position, wherever it is."""
-        self._known, self._exchanged, self._jump = False, False, ''
+        self._known, self._jump = False, ''
 
     def accept(self, time: float, q: np.ndarray, qd: np.ndarray) -> bool:
         """
@@ -89,8 +84,6 @@ class JumpDetector:
         # a falling arm may exceed its velocity limit, but its velocity agrees with the step
         jumps = ((np.abs(step) > slack + _SPEED * passed * self._limit)
                  & (np.abs(step - 0.5 * passed * (qd + self._velocity)) > slack))
-        if jumps.any() and self._joints_exchanged(q, slack):
-            self._exchanged = not self._exchanged
         step[jumps] = 0.0
         # if two arms publish in turn, the step back may be just too small for a jump
         away = np.abs(q - self._path)
@@ -100,8 +93,7 @@ class JumpDetector:
         np.minimum(away, np.abs(q - self._path), out=away)
         if (np.abs(q - self._origin) <= slack).all():
             return self._restart(time, q, qd)
-        if (away <= slack).all() or (time - self._accepted > self._recovery
-                                     and not self._exchanged):
+        if (away <= slack).all() or time - self._accepted > self._recovery:
             return self._continue(time, q, qd)
         j = int(np.argmax(away / self._limit))
         if not self._jump:
@@ -109,12 +101,6 @@ class JumpDetector:
                           f'{passed:.3f} s; check encoder, joint names, and other publishers of '
                           'joint states')
         return False
-
-    def _joints_exchanged(self, q: np.ndarray, slack: np.ndarray) -> bool:
-        """Return whether the positions are the last ones, permuted."""
-        moved = np.abs(q - self._last) > _NEAR * slack
-        return bool(np.count_nonzero(moved) > 1 and np.all(
-            np.abs(np.sort(q[moved]) - np.sort(self._last[moved])) <= slack[moved].min()))
 
     def _restart(self, time: float, q: np.ndarray, qd: np.ndarray) -> bool:
         self._origin[:] = q
@@ -124,5 +110,5 @@ class JumpDetector:
         self._last[:] = self._path[:] = q
         self._velocity[:] = qd
         self._time = self._accepted = time
-        self._known, self._exchanged, self._jump = True, False, ''
+        self._known, self._jump = True, ''
         return True

@@ -55,7 +55,7 @@ KINDS = {
                        'measurement', (0, _ANY)),
     'infinite': Kind('position is infinite, of the named joints or of all', (0, _ANY)),
     'freeze': Kind('the measured position of a joint is frozen', (1, 1)),
-    'reorder': Kind('joints are in reverse order, with their names; harmless'),
+    'reorder': Kind('joints are in reverse order, with their names'),
     'swap': Kind('the names of two joints are swapped', (2, 2)),
     'missing': Kind('a joint is left out', (1, 1)),
     'duplicate': Kind('a joint is reported twice', (1, 1)),

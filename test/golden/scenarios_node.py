@@ -27,7 +27,7 @@ def _node(robot, seconds, requests, spells=(), node=None, arm=None, **setup):
 def joint_order(robot):
     """Permuted and additional joints in the states; another order in the commands."""
     return _node(robot, 0.5,
-                 (_ACTIVATE, _move(robot)), ((0.0, 0.3, 'permuted', {}),),
+                 (_ACTIVATE, _move(robot)), ((0.0, 0.5, 'permuted', {}),),
                  {'command_joints': [*robot.names[1:], robot.names[0]]})
 
 
@@ -117,7 +117,7 @@ def position_jump(robot):
 
 
 def joints_swapped(robot):
-    """Two joints swapped for longer than a jump lasts, and back."""
+    """Names of two joints swapped for longer than a silence may last, and back."""
     return _node(robot, 1.0, (_ACTIVATE, (0.9, 'reset_fault', {})),
                  ((0.2, 0.7, 'swapped', {'joints': [0, 2]}),))
 

@@ -135,10 +135,11 @@ def jumped(message, _begin, joint, by):
 
 
 def swapped(message, _begin, joints):
-    """Swap two joints."""
-    order = np.arange(len(message['names']))
-    order[joints] = order[joints[::-1]]
-    return [{**message, 'values': [each[order] for each in message['values']]}]
+    """Swap the names of two joints."""
+    names = list(message['names'])
+    for one, other in zip(joints, joints[::-1]):
+        names[one] = message['names'][other]
+    return [{**message, 'names': names}]
 
 
 def wrapped(message, _begin, joint):

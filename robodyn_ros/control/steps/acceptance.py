@@ -6,12 +6,11 @@ and if its stamp is new and close to the clock. The time of the law is the time 
 arrival, less the delay above the smallest one observed, so that a late state is compared with the
 reference of its own time. The clock of the sender may have any offset.
 
-Continuity: exchanged joint names, a slipping encoder or another arm on the same topic make a
-position jump. A state that jumps, faster than its own velocity explains, is not used; the track
-of the arm is summed up without the jumps, so that states are accepted again as soon as they
-continue it, or after `patience`; and from then on, where they return to it. After a jump that is
-accepted, the reference begins where the arm is found. Exchanged joints are not accepted until
-their names are right again; for two joints near each other see `exchange`.
+Continuity: a slipping encoder or another arm on the same topic make a position jump. A state that
+jumps, faster than its own velocity explains, is not used; the track of the arm is summed up
+without the jumps, so that states are accepted again as soon as they continue it, or after
+`patience`; and from then on, where they return to it. After a jump that is accepted, the reference
+begins where the arm is found. Messages in which joints change places are not read at all.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from dataclasses import replace
 import math
 
 from robodyn_ros.control.state import BETWEEN, DUE, FROM_STATE, RECEIVED, REQUESTS, SILENT
-from robodyn_ros.control.steps import exchange, plausibility
+from robodyn_ros.control.steps import plausibility
 from robodyn_ros.control.steps.event import Event, event, NOTHING
 from robodyn_ros.dynamics.jit.blocks import block, joints, part, scalar
 from robodyn_ros.dynamics.jit.flags import all_of, any_of, equal, finite, first_of, flag, no, when
@@ -30,14 +29,12 @@ from robodyn_ros.dynamics.jit.vectors import difference, element, first_where, l
 from robodyn_ros.safety import MAX_PLAUSIBLE_VALUE
 
 # why no state is accepted; codes of `messages`
-(NEVER, UNSTAMPED, SKEWED, FROZEN, BACK, LATE, JUMPED, EXCHANGED, NOT_FINITE, SWAPPED) = map(
-    float, range(101, 111))
+NEVER, UNSTAMPED, SKEWED, FROZEN, BACK, LATE, JUMPED, NOT_FINITE = map(float, range(101, 109))
 _TURN = 2.0 * math.pi
 _DRIFT = 2e-4   # s per s that the smallest delay may grow: clocks of two machines drift by less
 _LONGEST = 0.1   # s; a larger delay, or one that counts as silence, is that of a pause or clock
 _SPEED = 2.0    # times the velocity limit that a joint may reach
 _SLIPPED = 0.2  # of the slack, above which a position that is accepted is another one
-_NEAR = 0.1     # of the slack that a joint that was not exchanged may move between two states
 
 
 @block
@@ -61,7 +58,6 @@ class Track:
     """Track of the arm: its positions, summed up without the jumps."""
 
     known: float = scalar('', 'Flag: there is a state to continue.')
-    exchanged: float = scalar('', 'Flag: joints are exchanged.')
     time: float = scalar('s', 'Time of the last state.')
     accepted: float = scalar('s', 'Time of the last state that was used.')
     q: list = joints('rad', 'Position of the last state.')
@@ -92,7 +88,6 @@ class Memory:
     offset: float = scalar('s', 'Arrival less time of the law.')
     latest: float = scalar('s', 'Time of the law of the newest accepted state.')
     track: Track = part(Track)
-    exchange: exchange.Memory = part(exchange.Memory)
     moved: float = scalar('', 'Flag: the last state that was used is a jump from the one before.')
     waited: float = scalar('', 'Flag: it had waited during a pause of this process.')
     uncontrolled: float = scalar('', 'Flag: the arm is out of control since the last torque.')
@@ -179,25 +174,20 @@ def continued(state, m, p, sent):
     time = when(stamped, state.stamp, state.arrival)
     q = [when(c & m.complete, x - _TURN * nearest((x - old) / _TURN), x) for c, x,
          old in zip(p.continuous, state.q, m.q)]
-    track, pair, follows, moved, jump = continue_track(m, p, time, q, state.qd)
+    track, follows, moved, jump = continue_track(m.track, p, time, q, state.qd)
     # the first jump is reported until states are accepted again
-    jumped = equal(m.problem.code, JUMPED) | equal(m.problem.code, EXCHANGED)
-    reported = jumped | equal(m.problem.code, SWAPPED)
-    x = plausibility.check_state(state, q, time, m, reported, m.plausibility, p.plausibility,
+    jumped = equal(m.problem.code, JUMPED)
+    x = plausibility.check_state(state, q, time, m, jumped, m.plausibility, p.plausibility,
                                  p.limit, sent)
     fresh, after = stamp_checked(state, m, p, stamped, x.refusal)
     # an implausible state does not continue the track of this arm, unless it is known to jump
-    q, qd, effort, kept_track, kept_pair = when(
-        flag(x.refusal.code), [m.q, m.qd, m.effort, m.track, m.exchange],
-        [q, x.qd, state.effort, track, pair])
+    q, qd, effort, kept = when(flag(x.refusal.code), [m.q, m.qd, m.effort, m.track],
+                               [q, x.qd, state.effort, track])
     after = replace(
-        after, problem=NOTHING, complete=1.0, q=q, qd=qd, effort=effort, track=kept_track,
-        exchange=kept_pair, moved=fresh & (moved | x.slipped),
-        plausibility=when(fresh, x.accepted, x.rejected))
-    problem = when(jumped & no(equal(jump.code, SWAPPED)), replace(m.problem, code=jump.code),
-                   jump)
-    refused = replace(m, problem=problem, track=track, exchange=pair, refused=m.refused + 1.0,
-                      plausibility=x.rejected)
+        after, problem=NOTHING, complete=1.0, q=q, qd=qd, effort=effort, track=kept,
+        moved=fresh & (moved | x.slipped), plausibility=when(fresh, x.accepted, x.rejected))
+    refused = replace(m, problem=when(jumped, m.problem, jump), track=track,
+                      refused=m.refused + 1.0, plausibility=x.rejected)
     return follows & fresh, when(follows, after, refused)
 
 
@@ -244,28 +234,18 @@ def delayed(state, m, p, stamped, age):
 
 def continue_track(m, p, time, q, qd):
     """
-    Return the track, exchanged joints, and what is found about a position.
+    Return the track, and what is found about a position.
 
-    m, p: memory and program of the acceptance. Findings: whether the position is accepted; whether
-    it jumps and is accepted all the same; why it is not accepted.
+    p: program of the acceptance. Findings: whether the position is accepted; whether it jumps and
+    is accepted all the same; why it is not accepted.
     """
-    m, pair, absent = m.track, m.exchange, m.plausibility.absent
     restarts = no(m.known) | (time - m.time > p.patience)
     passed = maximum(time - m.time, 0.0)
-    judged = no(restarts) & finite(p.plausibility.motion)
-    pair, (q, qd), found = exchange.update(pair, judged, passed, (q, qd), (m.q, m.qd),
-                                           p.plausibility.motion, p.plausibility.speed, absent)
     step, slack = difference(q, m.q), [p.slack * limit for limit in p.limit]
     # a falling arm exceeds its velocity limit, and reports so
     jumps = [(absolute(s) > d + _SPEED * passed * limit)
              & (absolute(s - 0.5 * passed * (v + before)) > d) for s, d, limit, v,
              before in zip(step, slack, p.limit, qd, m.qd)]
-    jumped = any_of(jumps)
-    places = choose(jumped, [lambda: 0.0, lambda: exchanged_joints(q, m.q, slack)])
-    # names that were exchanged where joints met are right again
-    found = found | (places & exchange.only(pair, jumps))
-    places = places & no(found)
-    exchanged = when(places, no(m.exchanged), flag(m.exchanged))
     track, origin = ([old + when(each, 0.0, s) for old, each, s in zip(row, jumps, step)]
                      for row in (m.position, m.origin))
     # where two arms report in turn, the step back may be just too small for a jump
@@ -274,42 +254,14 @@ def continue_track(m, p, time, q, qd):
     near = all_of([d >= a for d, a in zip(slack, away)])
     returns = all_of([d >= absolute(x - old) for d, x, old in zip(slack, q, origin)])
     accepted = minimum(m.accepted, time)  # restarts where time went back
-    expired = (time - accepted > p.patience) & no(exchanged)
-    undecided = flag(pair.undecided)
-    follows = any_of([restarts, near, returns, found, expired]) & no(undecided)
+    follows = any_of([restarts, near, returns, time - accepted > p.patience])
     j = largest([a / limit for a, limit in zip(away, p.limit)])
-    jump = Event(when(exchanged, EXCHANGED, JUMPED), j, element(away, j), passed, 0.0)
-    jump = when(undecided | (pair.exchanged & follows),
-                Event(SWAPPED, pair.first, pair.second, 0.0, 0.0), jump)
-    after = Track(1.0, when(follows, 0.0, exchanged), time, when(follows, time, accepted), q, qd,
-                  when(follows, q, track), when(any_of([restarts, returns, found]), q, origin))
+    jump = Event(JUMPED, j, element(away, j), passed, 0.0)
+    after = Track(1.0, time, when(follows, time, accepted), q, qd, when(follows, q, track),
+                  when(restarts | returns, q, origin))
     # accepted elsewhere than on its track
     off = any_of([absolute(x - old) > _SLIPPED * d for x, old, d in zip(q, track, slack)])
-    moved = (off | found) & no(restarts)
-    return when(undecided, m, after), pair, follows & no(pair.exchanged), moved, jump
-
-
-def exchanged_joints(q, before, slack):
-    """Return whether the positions are the previous ones of other joints."""
-    moved = [absolute(x - old) > _NEAR * d for x, old, d in zip(q, before, slack)]
-    several = sum(when(each, 1.0, 0.0) for each in moved) > 1.5
-    tolerance = math.inf
-    for each, d in zip(moved, slack):
-        tolerance = minimum(when(each, d, math.inf), tolerance)
-    rows = [sorted_values([when(each, x, math.inf) for each, x in zip(moved, values)])
-            for values in (q, before)]
-    same = all_of([equal(a, b) | (tolerance >= absolute(a - b)) for a, b in zip(*rows)])
-    return several & same
-
-
-def sorted_values(values):
-    """Return the numbers in ascending order (bubble sort: a fixed sequence of comparisons)."""
-    values = list(values)
-    for last in range(len(values) - 1, 0, -1):
-        for k in range(last):
-            low, high = values[k:k + 2]
-            values[k:k + 2] = minimum(low, high), maximum(low, high)
-    return values
+    return after, follows, off & no(restarts), jump
 
 
 def reset(m, state, begins):

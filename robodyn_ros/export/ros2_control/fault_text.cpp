@@ -40,11 +40,9 @@ std::string text_of(const Fault & fault, const std::vector<std::string> & joints
   }
   const size_t joint = static_cast<size_t>(fault.joint);
   const bool known = joint < joints.size();
-  const bool counts = fault.value >= 0.0 && fault.value < static_cast<double>(joints.size());
   const double bound = fault.bound != 0.0 ? fault.bound : 1.0;
   const std::pair<const char *, std::string> fields[] = {
     {"{joint}", known ? joints[joint] : ""},
-    {"{other}", counts ? joints[static_cast<size_t>(fault.value)] : ""},
     {"{unit}", known ? EFFORT_UNITS[joint] : ""},
     {"{speed}", known ? SPEED_UNITS[joint] : ""}, {"{value}", number(fault.value)},
     {"{bound}", number(fault.bound)}, {"{time}", number(fault.time)},

@@ -9,6 +9,7 @@ import numpy as np
 from rclpy.subscription import Subscription
 
 from robodyn_ros.control import ArmController
+from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.nodes.cdr import JointStateDecoder, JointStateLayout, JointStateSample
 from robodyn_ros.nodes.controller.clock import ControllerClock
 from robodyn_ros.nodes.conversions import in_seconds, JointStateAssembler
@@ -76,9 +77,11 @@ class StateInput:
         """
         Return the layout of a message that is not used, and what it lacks.
 
-        Raises ArgumentError if it cannot be read.
+        Raises ArgumentError if it cannot be read, or must not be.
         """
         self._assembler.read(self._decoder.decode(data))
+        if self._assembler.reordered:
+            raise ArgumentError(self._assembler.problem)
         return self._decoder.layout(data), self._assembler.problem
 
     def destroy(self) -> None:
@@ -86,11 +89,13 @@ class StateInput:
         self._subscription.destroy()
 
     def bind(self) -> None:
-        """Use the messages of the present publishers alone, until `release`."""
+        """Use the messages of the present publishers alone, in their order, until `release`."""
         self._subscription.bound = frozenset(self._recent())
+        self._assembler.keep_order(True)
 
     def release(self) -> None:
-        """Use messages of all publishers again."""
+        """Use messages of all publishers again, in any order."""
+        self._assembler.keep_order(False)
         self._subscription.bound = frozenset()
         self._subscription.foreign = b''
 

@@ -151,7 +151,8 @@ class StateSubscriber:
         return new
 
     def bind(self, bound: bool) -> None:
-        """Use the states of the publisher of the last one alone, or of all publishers."""
+        """Use states of the publisher and in the order of the last one alone, or all of them."""
+        self.reader.keep_order(bound)
         self._states.bound = frozenset([self._source] if bound and self._source else ())
 
     def verdict(self) -> StaleVerdict:

@@ -35,6 +35,7 @@ _KINDS: dict[str, Callable[[np.ndarray, float, float, Draw], Numbers]] = {
     'silence': lambda j, x, dt, draw: {'silent': 1.0},
     # such messages are not read by the node
     'missing': lambda j, x, dt, draw: {'unreadable': 1.0},
+    'swap': lambda j, x, dt, draw: {'unreadable': 1.0},
     'duplicate': lambda j, x, dt, draw: {'unreadable': 1.0},
     'delay': lambda j, x, dt, draw: {'delay': max(1.0, math.ceil((x - 1e-9) / dt))},
     'freeze': lambda j, x, dt, draw: {'frozen': j},
@@ -42,7 +43,6 @@ _KINDS: dict[str, Callable[[np.ndarray, float, float, Draw], Numbers]] = {
     'nan_velocity': lambda j, x, dt, draw: {'velocity': _nan(j)},
     'nan_effort': lambda j, x, dt, draw: {'effort': _nan(j)},
     'infinite': lambda j, x, dt, draw: {'position': _nan(j, math.inf)},
-    'swap': lambda j, x, dt, draw: {'first': draw.joints[0], 'second': draw.joints[1]},
     'clock_jump': lambda j, x, dt, draw: {'clock': x},
     'repeat': lambda j, x, dt, draw: {'repeats': 1.0},
     'velocity_zero': lambda j, x, dt, draw: {'velocity_gain': 1.0 - j},

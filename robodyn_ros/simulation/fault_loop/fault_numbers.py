@@ -29,8 +29,6 @@ FIELDS: dict[str, tuple[int | str, float]] = {
     'repeats': (1, 0.0),            # flag: the first report is repeated
     'delay': (1, 0.0),              # steps by which states are late
     'clock': (1, 0.0),              # s by which stamps are off
-    'first': (1, -1.0),             # joints whose names are swapped; -1: none
-    'second': (1, -1.0),
     'frozen': ('joints', 0.0),      # flag: the position stays, the velocity is zero
     'position': ('joints', 0.0),    # offset
     'velocity_gain': ('joints', 1.0),

@@ -127,9 +127,6 @@ def measured(f, on, q, qd, effort, noise, link, history, step, dt):
     turn = count - f.every * floor(count / f.every)
     hit = flag(on) & (equal(f.every, 1.0) | equal(turn, f.phase))
     q, qd, effort = when(flag(on) & flag(f.repeats), kept, [q, qd, effort])
-    swapped = flag(on) & (f.first >= 0.0)
-    q, qd, effort = ([select(swapped, x, y) for x, y in zip(exchanged(f, row), row)]
-                     for row in (q, qd, effort))
     frozen = [flag(on) & flag(each) for each in f.frozen]
     q = [select(hold, old, x) for hold, old, x in zip(frozen, kept[0], q)]
     qd = [select(hold, 0.0, x) for hold, x in zip(frozen, qd)]
@@ -140,16 +137,6 @@ def measured(f, on, q, qd, effort, noise, link, history, step, dt):
     present = no(any_of([flag(on) & flag(f.silent), unreadable, too_early]))
     return (Report(present, unreadable, q, qd, effort, select(on, f.clock, 0.0), age * dt),
             link._replace(reports=count, kept_q=kept[0], kept_qd=kept[1], kept_effort=kept[2]))
-
-
-def exchanged(f, row):
-    """Return a row in which two joints have each other's number."""
-    one, other = 0.0, 0.0
-    for j, x in enumerate(row):
-        one = select(equal(f.first, float(j)), x, one)
-        other = select(equal(f.second, float(j)), x, other)
-    return [select(equal(f.first, float(j)), other, select(equal(f.second, float(j)), one, x))
-            for j, x in enumerate(row)]
 
 
 def driven(f, on, on_before, link, torque, sent, late, dt):

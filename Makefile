@@ -76,4 +76,4 @@ structure:
 clean:
 	rm -rf .venv .venv-audit .venv-matrix sbom.json .pytest_cache .mypy_cache .hypothesis build dist install log docs/_build robodyn_ros.egg-info \
 	  robodyn_demo.png robodyn_demo.npz robodyn_demo_*.log
-	find robodyn_ros test launch benchmark -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+	find robodyn_ros test launch benchmark tools -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true

@@ -64,7 +64,7 @@ setup(
     version='0.1.0',
     packages=find_packages(include=[package_name, f'{package_name}.*']),
     package_data={package_name: ['py.typed', 'export/ros2_control/*',
-                                 'reliability/compiled/host_delays.txt']},
+                                 'montecarlo/host_delays.txt']},
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{package_name}']),
         (f'share/{package_name}', ['package.xml']),

@@ -8,7 +8,8 @@ import sys
 
 ROOT = Path(__file__).resolve().parents[1]
 # Named one by one, because `.` would also be build folders and virtual environments.
-SOURCES = [name for name in ('setup.py', 'robodyn_ros', 'launch', 'benchmark', 'test', 'docs')
+SOURCES = [name for name in ('setup.py', 'robodyn_ros', 'launch', 'benchmark', 'test', 'docs',
+                             'tools/campaign')
            if (ROOT / name).exists()]
 _CHECKERS = ('ament', 'flake8', 'pycodestyle', 'pydocstyle', 'pyflakes')
 

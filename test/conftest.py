@@ -31,8 +31,8 @@ LOW_PRIORITY = 5
 SCHEDULING = os.sched_getscheduler(0) if hasattr(os, 'sched_getscheduler') else None
 # files of few tests that take long
 LONG = ('test_flake8.py', 'test_pep257.py', 'test_hostile_urdf.py', 'test_identification.py',
-        'test_export.py', 'test_control_cycle.py', 'test_reliability_compiled.py',
-        'test_commission.py', 'test_reliability.py', 'test_nodes_guard.py',
+        'test_export.py', 'test_control_cycle.py', 'test_montecarlo_faults.py',
+        'test_commission.py', 'test_campaign.py', 'test_nodes_guard.py',
         'test_nodes_guard_configuration.py', 'test_view_nodes.py', 'test_cli_demo_run.py',
         'test_nodes_external_laws.py', 'test_cli_excite_send.py', 'test_security.py')
 

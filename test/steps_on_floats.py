@@ -1,8 +1,8 @@
 """Comparison of steps of a compiled run with those of the readable code, on floats."""
 
 import numpy as np
-from robodyn_ros.reliability.compiled.plans import plan_of
-from robodyn_ros.reliability.compiled.replay import steps_of
+from robodyn_ros.montecarlo.plans import plan_of
+from tools.campaign.compiled.replay import steps_of
 
 
 def compare_steps(study, run, numbers):

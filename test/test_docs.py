@@ -13,6 +13,7 @@ from parameter_file import tables  # noqa: E402
 from rclpy.qos import DurabilityPolicy, ReliabilityPolicy  # noqa: E402
 from robodyn_ros.cli.main import make_parser  # noqa: E402
 from ros_process import NodeProcess, Probe, ROOT  # noqa: E402
+from tools.campaign.command import make_parser as campaign_parser  # noqa: E402
 
 PAGES = sorted((ROOT / 'docs').glob('*.md'))
 TEXTS = [*PAGES, *sorted(ROOT.glob('*.md'))]
@@ -156,10 +157,11 @@ def shell_lines():
 
 
 def commands():
-    """Return the lines that call `robodyn COMMAND`, each once."""
+    """Return the lines that call `robodyn COMMAND`, or the campaign, each once."""
     found = {}
     for page, line in shell_lines():
-        match = re.match(r'(?:\.venv/bin/)?robodyn (\w+)( .*)?$', line)
+        match = (re.match(r'(?:\.venv/bin/)?robodyn (\w+)( .*)?$', line)
+                 or re.match(r'python -m (tools\.campaign)( .*)?$', line))
         if match and '...' not in line:
             found.setdefault((match[1], match[2] or ''), page)
     return [(page, *key) for key, page in found.items()]
@@ -173,9 +175,12 @@ def test_the_pages_show_many_commands():
 def test_options_of_the_commands_of_the_pages_exist(page, command, rest):
     arguments = [command, *shlex.split(rest.split('>')[0])]
     try:
-        make_parser(arguments).parse_args(arguments)
+        if command == 'tools.campaign':
+            campaign_parser().parse_args(arguments[1:])
+        else:
+            make_parser(arguments).parse_args(arguments)
     except SystemExit as error:  # prints what it does not know
-        assert error.code == 0, f'{page}: robodyn {command}{rest}'
+        assert error.code == 0, f'{page}: {command}{rest}'
 
 
 def test_launch_arguments_of_the_pages_exist():

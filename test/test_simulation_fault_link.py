@@ -3,9 +3,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from robodyn_ros.reliability.cases import CASES
-from robodyn_ros.reliability.compiled.effects import has_effect, numbers_of
-from robodyn_ros.reliability.injections import Draw, Faulty
+from robodyn_ros.montecarlo.cases import CASES
+from robodyn_ros.montecarlo.effects import Draw, Faulty
 from robodyn_ros.simulation.fault_injection import FaultInjector, StateReport
 from robodyn_ros.simulation.fault_loop.fault_numbers import active, fault_of, numbers
 from robodyn_ros.simulation.fault_loop.host import host_delay
@@ -18,8 +17,8 @@ MODEL = SimpleNamespace(nv=NV, joint_names=NAMES)
 BEGIN, LASTS = 0.1, 0.21
 STATES = np.random.default_rng(1).normal(size=(STEPS, 3, NV))
 # how such messages arrive is a matter of the node that reads them
-READABLE = [case for case in CASES if isinstance(case.inject, Faulty) and has_effect(case)
-            and case.inject.kind not in ('missing', 'duplicate', 'swap', 'deaf', 'estop',
+READABLE = [case for case in CASES if isinstance(case.effect, Faulty)
+            and case.effect.kind not in ('missing', 'duplicate', 'swap', 'deaf', 'estop',
                                          'torque_loss')]
 
 
@@ -29,10 +28,10 @@ def draw_of(case):
 
 def reported_by_simulator(case, draw):
     """Return (position, velocity, effort, offset of the stamp) of each step, or None."""
-    inject = case.inject
-    fault = Fault(BEGIN - 0.5 * DT, inject.kind, tuple(
-        NAMES[j] for j in draw.joints[:inject.joints]), LASTS,
-        inject.size(draw) if inject.amount else 0.0)
+    effect = case.effect
+    fault = Fault(BEGIN - 0.5 * DT, effect.kind, tuple(
+        NAMES[j] for j in draw.joints[:effect.joints]), LASTS,
+        effect.size(draw) if effect.amount else 0.0)
     schedule, injector, found = FaultSchedule(NAMES, [fault]), FaultInjector(), []
     for k, state in enumerate(STATES):
         schedule.update((k - 1) * DT)  # the faults of the step that leads to this state
@@ -49,7 +48,7 @@ def reported_by_simulator(case, draw):
 
 def reported_by_numbers(case, draw):
     values = numbers(NV, {
-        **numbers_of(case, draw, MODEL, DT, np.random.default_rng(0)),
+        **case.effect.numbers(draw, MODEL, DT, np.random.default_rng(0)),
         'start': BEGIN - 0.5 * DT, 'end': BEGIN - 0.5 * DT + LASTS})
     f = fault_of(values.tolist(), NV)
     link = link_of(new_link(NV).tolist(), NV)

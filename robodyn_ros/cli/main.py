@@ -29,8 +29,7 @@ COMMANDS = {
     'move': 'the running controller moves the arm to a position',
     'stop': 'the running controller stops the arm, also with a fault',
     'reset': 'the running controller clears a fault whose cause is gone',
-    'campaign': 'faults of an arm at speed, injected many times, and its response',
-    'montecarlo': 'many simulated arms with random deviations from their model',
+    'montecarlo': 'many simulated arms that differ from their model, with faults or without',
     'commission': 'measure an arm, identify it, and write its parameters, step by step',
     'excite': 'plan an excitation trajectory for identification',
     'identify': 'friction, inertia and payload of an arm from a recording',
@@ -38,9 +37,8 @@ COMMANDS = {
     'teach': 'record an arm that is guided by hand',
     'replay': 'replay what was taught, as recorded or time-optimal',
 }
-_MODULES = {'campaign': 'robodyn_ros.reliability.command', 'demo': 'robodyn_ros.cli.demo.command',
-            'montecarlo': 'robodyn_ros.cli.montecarlo.command', **dict.fromkeys(
-                ('hold', 'float', 'move', 'stop', 'reset'), 'robodyn_ros.cli.request')}
+_MODULES = {'demo': 'robodyn_ros.cli.demo.command', **dict.fromkeys(
+    ('hold', 'float', 'move', 'stop', 'reset'), 'robodyn_ros.cli.request')}
 # of the others: robodyn_ros.cli.NAME
 _EPILOG = """examples:
   robodyn check arm.urdf               defects of a URDF, and the payload of the arm

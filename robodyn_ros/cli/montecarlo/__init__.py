@@ -1,1 +1,0 @@
-"""Many simulated arms with random deviations from their model."""

@@ -1,0 +1,224 @@
+"""Effects of faults that live in states, commands, motors, loads or time, as numbers of a draw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+import math
+from typing import Protocol
+import zlib
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robodyn_ros.model import Payload, RobotModel
+
+Numbers = Mapping[str, ArrayLike]
+MOMENTS = (0.5, 1.3)   # s into the motion
+_POINT = np.zeros((3, 3))
+_EVERY = 15   # reports between two of a second publisher: one in 0.03 s
+_OUTLIERS = 50
+
+
+@dataclass(frozen=True)
+class Draw:
+    """
+    Random values of a run.
+
+    Attributes
+    ----------
+    moment : float
+        Begin of the fault, in s from the begin of the motion.
+    joints : tuple of int
+        All joints in random order; the first ones have the fault.
+    duration : float
+        Length of the fault in s.
+    amount : float
+        Size of the fault, in its unit.
+    sign : float
+        1 or -1.
+
+    """
+
+    moment: float
+    joints: tuple[int, ...]
+    duration: float
+    amount: float
+    sign: float
+
+    @classmethod
+    def of(cls, name: str, seed: int, nv: int, duration: tuple[float, float],
+           amount: tuple[float, float]) -> Draw:
+        """Return the draw of a fault: the same for the same name and seed."""
+        random = np.random.default_rng([seed, zlib.crc32(name.encode())])
+        moment = random.uniform(*MOMENTS)
+        joints = tuple(int(j) for j in random.permutation(nv))
+        low, high = duration
+        lasts = math.exp(random.uniform(math.log(low), math.log(high))) if low else 0.0
+        return cls(moment, joints, lasts, float(random.uniform(*amount)),
+                   float(random.choice([-1.0, 1.0])))
+
+
+class Effect(Protocol):
+    """What a fault does."""
+
+    def numbers(self, draw: Draw, model: RobotModel, dt: float, random: np.random.Generator
+                ) -> Numbers:
+        """
+        Return the numbers of a fault by name, see `fault_numbers.FIELDS`, without its times.
+
+        Parameters
+        ----------
+        draw : Draw
+            Random values of the run.
+        model : RobotModel
+            Nominal arm.
+        dt : float
+            Period of the states, s.
+        random : numpy.random.Generator
+            Generator of what the draw does not have.
+
+        """
+
+
+def _chosen(model: RobotModel, draw: Draw, count: int) -> NDArray:
+    """Return 1 for the joints that have the fault; all if the count is 0."""
+    flags = np.zeros(model.nv)
+    flags[list(draw.joints[:count or model.nv])] = 1.0
+    return flags
+
+
+def _nan(flags: NDArray, value: float = math.nan) -> NDArray:
+    return np.where(flags > 0.0, value, 0.0)
+
+
+# by kind of `simulation.faults.KINDS`: flags of the joints, amount, period -> numbers
+_KINDS: dict[str, Callable[[NDArray, float, float, Draw], Numbers]] = {
+    'silence': lambda j, x, dt, draw: {'silent': 1.0},
+    # such messages are not read by the node
+    'missing': lambda j, x, dt, draw: {'unreadable': 1.0},
+    'swap': lambda j, x, dt, draw: {'unreadable': 1.0},
+    'duplicate': lambda j, x, dt, draw: {'unreadable': 1.0},
+    'delay': lambda j, x, dt, draw: {'delay': max(1.0, math.ceil((x - 1e-9) / dt))},
+    'freeze': lambda j, x, dt, draw: {'frozen': j},
+    'nan': lambda j, x, dt, draw: {'position': _nan(j), 'velocity': _nan(j)},
+    'nan_velocity': lambda j, x, dt, draw: {'velocity': _nan(j)},
+    'nan_effort': lambda j, x, dt, draw: {'effort': _nan(j)},
+    'infinite': lambda j, x, dt, draw: {'position': _nan(j, math.inf)},
+    'clock_jump': lambda j, x, dt, draw: {'clock': x},
+    'repeat': lambda j, x, dt, draw: {'repeats': 1.0},
+    'velocity_zero': lambda j, x, dt, draw: {'velocity_gain': 1.0 - j},
+    'velocity_scale': lambda j, x, dt, draw: {'velocity_gain': 1.0 + (x - 1.0) * j},
+    'velocity_outliers': lambda j, x, dt, draw: {
+        'every': _OUTLIERS, 'phase': 0.0, 'velocity_gain': 1.0 - j, 'velocity': x * j},
+    'second_arm': lambda j, x, dt, draw: {
+        'every': 2.0, 'phase': 1.0, 'velocity_gain': 0.0, 'position': x},
+    'estop': lambda j, x, dt, draw: {'brakes': 1.0},
+    'torque_loss': lambda j, x, dt, draw: {'motor': 1.0 - j},
+    'deaf': lambda j, x, dt, draw: {'deaf': 1.0}}
+
+
+@dataclass(frozen=True)
+class Faulty:
+    """
+    A fault of the simulator.
+
+    Parameters
+    ----------
+    kind : str
+        A key of `simulation.faults.KINDS`.
+    joints : int
+        Number of joints that have the fault; 0: all, or none.
+    amount : str
+        'positive', 'signed', or empty for a fault without an amount.
+    timeout : float
+        Command timeout of the driver meanwhile, s; 0: none.
+
+    """
+
+    kind: str
+    joints: int = 0
+    amount: str = ''
+    timeout: float = 0.0
+
+    def size(self, draw: Draw) -> float:
+        """Return the amount of a draw, with its sign."""
+        return draw.amount * (draw.sign if self.amount == 'signed' else 1.0)
+
+    def numbers(self, draw: Draw, model: RobotModel, dt: float, random) -> Numbers:
+        """Return the numbers, see `Effect`."""
+        amount = self.size(draw) if self.amount else 0.0
+        return {**_KINDS[self.kind](_chosen(model, draw, self.joints), amount, dt, draw),
+                'timeout': self.timeout}
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A payload that is attached and removed, reported to the controller or not."""
+
+    reported: bool
+
+    def payload(self, draw: Draw, model: RobotModel) -> Payload:
+        """Return the payload of a draw: a mass point at the last link."""
+        return Payload(model.body_names[-1], draw.amount * float(model.mass.sum()),
+                       np.array([0.0, 0.0, 0.05]), _POINT)
+
+    def numbers(self, draw: Draw, model: RobotModel, dt: float, random) -> Numbers:
+        """Return the numbers, see `Effect`."""
+        payload = self.payload(draw, model)
+        return {'load': payload.parameters_in_body(model.link(payload.link))}
+
+
+@dataclass(frozen=True)
+class Tilted:
+    """A base that tilts and back, reported to the controller or not."""
+
+    reported: bool
+
+    def gravity(self, draw: Draw, model: RobotModel) -> NDArray:
+        """Return gravity in the frame of a base that rolls by the angle of a draw."""
+        angle = draw.sign * draw.amount
+        cos, sin = math.cos(angle), math.sin(angle)
+        return np.array([[1.0, 0.0, 0.0], [0.0, cos, sin], [0.0, -sin, cos]]) @ model.gravity
+
+    def numbers(self, draw: Draw, model: RobotModel, dt: float, random) -> Numbers:
+        """Return the numbers, see `Effect`."""
+        return {'gravity': self.gravity(draw, model) - model.gravity}
+
+
+@dataclass(frozen=True)
+class Offset:
+    """An encoder whose position jumps, and jumps back."""
+
+    def numbers(self, draw: Draw, model: RobotModel, dt: float, random) -> Numbers:
+        """Return the numbers, see `Effect`."""
+        return {'position': draw.sign * draw.amount * _chosen(model, draw, 1)}
+
+
+@dataclass(frozen=True)
+class SecondPublisher:
+    """Another node that publishes joint states of another position, at rest."""
+
+    def numbers(self, draw: Draw, model: RobotModel, dt: float, random) -> Numbers:
+        """Return the numbers, see `Effect`."""
+        return {'every': _EVERY, 'phase': 1.0, 'velocity_gain': 0.0, 'effort': math.nan,
+                'position': draw.sign * draw.amount * _chosen(model, draw, 1)}
+
+
+@dataclass(frozen=True)
+class InLoop:
+    """A fault of the compiled loop only: of time and sensors, or a request."""
+
+    kind: str
+
+    def numbers(self, draw: Draw, model: RobotModel, dt: float, random) -> Numbers:
+        """Return the numbers, see `Effect`; requests have none."""
+        direction = random.standard_normal(3)
+        weight = float(model.mass.sum() * np.linalg.norm(model.gravity))
+        force = draw.amount * weight * direction / np.linalg.norm(direction)
+        found: dict[str, Numbers] = {
+            'noise': {'position_noise': draw.amount, 'velocity_noise': 50.0 * draw.amount},
+            'resolution': {'resolution': draw.amount}, 'delays': {'delays': draw.amount},
+            'pause': {'pause': draw.duration},
+            'push': {'wrench': np.append(force, np.zeros(3))}}
+        return found.get(self.kind, {})

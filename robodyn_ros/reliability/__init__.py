@@ -1,1 +1,0 @@
-"""The fault campaign: injections, recording, judgement and long runs; `robodyn campaign`."""

@@ -1,0 +1,1 @@
+"""Programs of the maintainers, which run in a checkout."""

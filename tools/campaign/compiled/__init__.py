@@ -1,0 +1,1 @@
+"""What maintainers do with compiled fault runs: millions, replays, searches for the worst."""

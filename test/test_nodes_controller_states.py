@@ -242,8 +242,28 @@ def test_silence_names_the_publisher_that_is_not_used(probe, loop):
     with FakeArm(probe, f'{space}/') as arm, fake_controller(
             space, loop=loop, **PATIENT) as process:
         probe.until(lambda: ACTIVE in process.output, 'activity')
-        arm.report = None
         with FakeArm(probe, f'{space}/'):
+            probe.until(lambda: logged(process, 'they are not used'), 'the name of the other')
+            arm.report = None
             probe.until(lambda: logged(process, 'fault: joint states: no good data'), 'a fault')
             probe.until(lambda: 'deactivate and activate the controller' in probe.call(
                 Trigger, f'{space}/{NODE}/reset_fault').message, 'the remedy')
+
+
+@pytest.mark.parametrize('loop', ['native', 'python'])
+def test_a_driver_that_was_killed_and_restarted_at_once_gets_no_torque_of_before(probe, loop):
+    """Protects while the middleware still lists the publisher of the one that was killed."""
+    space = f'killed_{loop}'
+    with FakeArm(probe, f'{space}/') as arm, fake_controller(
+            space, loop=loop, **PATIENT) as process:
+        probe.until(lambda: ACTIVE in process.output, 'activity')
+        probe.spin_for(1.0)
+        arm.report = None  # its publisher stays listed
+        probe.until(lambda: logged(process, 'fault: joint states: no good data'), 'a fault')
+        with FakeArm(probe, f'{space}/'):
+            probe.until(lambda: logged(process, 'deactivated: no further torque'), 'the end')
+            probe.spin_for(0.2)
+            count = len(arm.commands)
+            probe.spin_for(1.0)
+            assert len(arm.commands) == count
+        assert logged(process, 'is silent, and /') == 1

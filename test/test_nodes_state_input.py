@@ -1,5 +1,6 @@
 """Joint states that wait in the queue of the controller, where Python has the loop."""
 
+import math
 from types import SimpleNamespace
 
 from closed_loop import MODEL
@@ -22,7 +23,7 @@ NAMES = MODEL.joint_names
 class Queue:
     """A subscription with these messages, and the input that takes them."""
 
-    source, foreign, bound = b'', b'', frozenset()
+    source, foreign, bound, appeared = b'', b'', frozenset(), -math.inf
 
     def __init__(self, lockstep=False):
         self.topic, self.problem, self.refused = 'joint_states', '', 0

@@ -9,6 +9,8 @@ itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+import math
+import time
 from typing import Any
 
 from rclpy.callback_groups import CallbackGroup
@@ -21,6 +23,7 @@ from robodyn_ros.exceptions import ArgumentError, printable
 
 WaitSet = rclpy_implementation.WaitSet
 _GID = 16  # bytes of the number of a publisher
+_FOREIGN = 64  # publishers that are remembered
 PARTICIPANT = 12  # first bytes of it, equal for all publishers of a participant of DDS
 
 
@@ -71,6 +74,8 @@ class PolledSubscription:
         Publishers whose messages are taken; empty: all.
     foreign : bytes
         Publisher of the last message of another one, which was dropped; empty: none was.
+    appeared : float
+        Time of the steady clock of the first message of `foreign`, in s.
 
     """
 
@@ -85,8 +90,8 @@ class PolledSubscription:
         self._type, self._depth = message, qos.depth
         self.topic: str = self._subscription.topic_name
         self.refused, self.problem = 0, ''
-        self.source, self.foreign = b'', b''
-        self.bound: frozenset[bytes] = frozenset()
+        self.source = b''
+        self.forget()
 
     @property
     def subscription(self) -> Subscription:
@@ -115,8 +120,25 @@ class PolledSubscription:
             self.source = publisher_of(taken[1])
             if not self.bound or self.source in self.bound:
                 return taken[0]
-            self.foreign = self.source
+            self.drop(self.source)
         return None
+
+    def drop(self, source: bytes) -> None:
+        """Note a message of a publisher that is not bound."""
+        self.foreign = source
+        if source not in self._first:
+            if len(self._first) >= _FOREIGN:  # it is never older than it was
+                self._first.clear()
+            self._first[source] = time.monotonic()
+
+    @property
+    def appeared(self) -> float:
+        return self._first.get(self.foreign, -math.inf)
+
+    def forget(self) -> None:
+        """Take the messages of all publishers again, as if none had been dropped."""
+        self.bound, self.foreign = frozenset(), b''
+        self._first: dict[bytes, float] = {}
 
     def waiting(self) -> Iterator[Any]:
         """

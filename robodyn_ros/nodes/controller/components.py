@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 
 from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
@@ -33,7 +34,7 @@ from robodyn_ros.nodes.controller.torque_output import TorqueOutput
 from robodyn_ros.nodes.conversions import EffortWriter
 from robodyn_ros.nodes.description import load_robot
 from robodyn_ros.nodes.parameters import Parameters
-from robodyn_ros.nodes.polling import PolledSubscription
+from robodyn_ros.nodes.polling import PolledSubscription, publisher_names
 from robodyn_ros.nodes.trajectories.interfaces import TrajectoryInterfaces
 
 _GRAVITY = 'driver_compensates_gravity'
@@ -106,6 +107,7 @@ class Components:
                                        self.other_commanders)
         self._measured = values.measure_loop and not values.lockstep
         self._measures = False
+        self._silent = math.inf  # since then the states are silent, in s
         self.tasks = self._periodic(node)
         log = node.get_logger()
         if missing := self.controller.compile_others(lambda: log.info('all laws are compiled')):
@@ -177,7 +179,7 @@ class Components:
             (guard.heartbeat.update_subscribers, _SELDOM), (output.telemetry.update, _SELDOM),
             (self._configuration.publish, _SELDOM), (report.log_warnings, _WARN),
             (lambda: self.other_commanders.name_foreign(self.states.foreign), _SELDOM),
-            (lambda: self._leave(node), _SELDOM),
+            (lambda: self._leave(node), _SOON),
             (self._look_for_others, _REPORT), (report.publish, _REPORT)])
 
     def _look_for_others(self) -> None:
@@ -188,14 +190,26 @@ class Components:
             self.controller.requests.fail(problem)
 
     def _leave(self, node: LifecycleNode) -> None:
-        """Deactivate if the driver is gone: restarted, it would get the torque of another pose."""
-        if not (self.cycle.active and self.controller.fault and self.cycle.coasting
-                and self.other_commanders.gone(self.states.bound)):
+        """Deactivate if the driver is gone or replaced: it would get the torque of another pose."""
+        states = self.states
+        if not (self.cycle.active and self.cycle.coasting):
+            self._silent = math.inf
             return
+        self._silent = min(self._silent, time.monotonic())
+        if not self.controller.fault:
+            return
+        # the middleware lists a driver that was killed for about 20 s
+        replaced = states.appeared > self._silent
+        if not replaced and not self.other_commanders.gone(states.bound):
+            return
+        cause = ('is gone' if not replaced else 'is silent, and '
+                 + publisher_names(node, states.topic, [states.foreign])
+                 + ' has begun to report instead')
         node.get_logger().error(
-            f'the driver on {self.states.topic} is gone: deactivated, so that its brakes do not '
+            f'the driver on {states.topic} {cause}: deactivated, so that its brakes do not '
             'open by themselves when it is restarted; start it, compare the pose of the arm, then '
             'activate or restart the controller')
+        self.shutdown.at_once()
         node.trigger_deactivate()
 
     def _measure(self) -> None:

@@ -132,7 +132,7 @@ class NativeControl:
         if guard.turns.silent:  # another one may guard from now on
             loop.bind('guard_source', b'')
         if foreign := loop.foreign:
-            self._states.foreign = foreign
+            self._states.drop(foreign)
         if guard.problem and not controller.fault:
             controller.requests.fail(guard.problem)
         if loop.block['lost']:

@@ -40,11 +40,20 @@ class Shutdown:
                  guard: GuardLink, log: RcutilsLogger):
         self._controller, self._cycle, self._output = controller, cycle, output
         self._guard, self._log = guard, log
+        self._at_once = False
+
+    def at_once(self) -> None:
+        """Let the control end without a further torque: it would be one of another pose."""
+        self._at_once = True
 
     def run(self, values: ControllerSettings) -> None:
         """Bring the arm to rest, then send the last torque according to `shutdown_effort`."""
         cycle, guard, controller = self._cycle, self._guard, self._controller
         if not cycle.active:
+            return
+        if self._at_once:
+            self._at_once = False
+            self._end('no further torque was sent')
             return
         releases = values.shutdown_effort == 'release'
         result = f'the last torque is {"zero" if releases else "the gravity torque"}'
@@ -63,9 +72,12 @@ class Shutdown:
         elif not controller.status.shutdown_over:
             result = 'the arm may not be at rest; the last torque is the gravity torque'
             self._send_gravity_torque()
-        cycle.deactivate()
+        self._end(result)
+
+    def _end(self, result: str) -> None:
+        self._cycle.deactivate()
         self._output.wait_until_acknowledged()
-        controller.activation.deactivate()
+        self._controller.activation.deactivate()
         self._log.info(f'deactivated: {result}')
 
     def _over(self) -> bool:

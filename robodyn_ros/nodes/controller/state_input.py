@@ -96,8 +96,7 @@ class StateInput:
     def release(self) -> None:
         """Use messages of all publishers again, in any order."""
         self._assembler.keep_order(False)
-        self._subscription.bound = frozenset()
-        self._subscription.foreign = b''
+        self._subscription.forget()
 
     @property
     def bound(self) -> frozenset[bytes]:
@@ -109,9 +108,14 @@ class StateInput:
         """Return the publisher of the last message that was dropped; empty: there was none."""
         return self._subscription.foreign
 
-    @foreign.setter
-    def foreign(self, source: bytes) -> None:
-        self._subscription.foreign = source
+    @property
+    def appeared(self) -> float:
+        """Return when that publisher was first heard, in s of the steady clock."""
+        return self._subscription.appeared
+
+    def drop(self, source: bytes) -> None:
+        """Note that the native loop has dropped a message of a publisher."""
+        self._subscription.drop(source)
 
     def heard(self, publishers: int) -> bool:
         """Whether so many publishers have been heard, or have had the time to be."""

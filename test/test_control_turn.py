@@ -52,6 +52,20 @@ def test_a_process_without_a_sign_of_life_leaves_the_loop_unattended():
         assert bool(turns.memory.unattended) is expected
 
 
+def test_a_subscriber_that_comes_while_the_states_are_silent_gets_nothing_until_there_are_states():
+    turns = TurnHost(False, 0.5)
+
+    def withheld(kind, subscribers):
+        return turns.withheld(50.0, kind, subscribers)
+
+    assert not withheld(FROM_STATE, 2) and not withheld(BETWEEN, 3)
+    assert not withheld(SILENT, 3) and not withheld(SILENT, 2) and not withheld(SILENT, 2)
+    assert withheld(SILENT, 3) and turns.new_driver
+    assert withheld(SILENT, 2), 'the one that was there at first is no longer listed'
+    assert not withheld(FROM_STATE, 2) and not turns.new_driver
+    assert not withheld(SILENT, 2), 'it is known by then'
+
+
 def test_torques_that_can_not_be_published_end_the_heartbeat():
     """So that the guard takes over."""
     turns = TurnHost(False, 0.5)

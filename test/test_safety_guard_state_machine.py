@@ -180,7 +180,7 @@ def test_without_a_guard_nothing_is_deferred():
     assert alone.run(1.0) and alone.run(2.0, turn=2.0)
     assert not alone.turns.problem and not alone.turns.refusal
     assert alone.phase is Phase.ACTIVE
-    assert not alone.turns.paused(alone.now + 1.0), 'there is nothing to request'
+    assert not alone.turns.withheld(alone.now + 1.0), 'there is nothing to request'
 
 
 def test_a_controller_that_was_held_up_waits_for_an_answer_to_its_own_question():
@@ -249,8 +249,8 @@ def test_a_controller_does_not_take_an_arm_over_that_a_guard_watches_for_another
 def test_a_pause_within_a_turn_is_noticed_before_the_torque_goes_out():
     held = Controlled()
     held.run(0.1, ARMED)
-    assert not held.turns.paused(held.now + 0.01)
-    assert held.turns.paused(held.now + 1.0)
+    assert not held.turns.withheld(held.now + 0.01)
+    assert held.turns.withheld(held.now + 1.0)
     assert held.turns.heartbeat(held.now + 1.0, held.stamp + 1) is Phase.ASKING
 
 

@@ -5,7 +5,7 @@ One turn of a control loop: what comes before and after the cycle, in whatever p
     guard_heard  a state of the guard, where one came
     begin        permission to command, kind of the cycle, and whether it is attended
     `cycle`      the cycle
-    check        whether the permission is out of date: then its torque is withheld
+    check        whether its torque is withheld: the permission is out of date, or a driver came
     sent         what became of the torque
     end          when the next torque is due without a state
     heartbeat    its phase, where one is due
@@ -13,6 +13,10 @@ One turn of a control loop: what comes before and after the cycle, in whatever p
 Permission: a process that was held up cannot know whether its guard has taken over meanwhile. It
 publishes a heartbeat of phase ASKING, and commands again when a state of the guard echoes the
 stamp of that heartbeat: no message from before the pause can be mistaken for this confirmation.
+
+Driver: a subscriber of the torques that comes while the states are silent may be a driver that was
+restarted, whose arm is in another pose; its first torque would open the brakes. Nothing is sent
+until there are states again.
 
 Stamps are those of the heartbeats, in s since an arbitrary time; infinite where there is none.
 Each function returns the next memory and a number.
@@ -59,6 +63,7 @@ class Inputs:
     stamp: float = scalar('s', 'Stamp of a heartbeat.')
     guard_state: float = scalar('', 'State of the guard, from 1 on in the order of `GuardState`.')
     echo: float = scalar('s', 'Stamp of the newest heartbeat that the guard had received.')
+    subscribers: float = scalar('', 'Number of subscribers of the torques.')
 
 
 @block
@@ -81,12 +86,15 @@ class Memory:
     failures: float = scalar('', 'Failures to publish a torque, in a row.')
     phase: float = scalar('', 'Phase of the last heartbeat.')
     beat: float = scalar('s', 'Time of the last heartbeat.')
+    subscribers: float = scalar('', 'Fewest subscribers of the torques in this silence of the '
+                                'states; infinite while there are states.')
+    new_driver: float = scalar('', 'Flag: one has come since, and nothing is sent to it.')
 
 
 def initial():
     """Return the memory before the first turn."""
     return Memory(0.0, -NEVER, -NEVER, 0.0, 0.0, NEVER, NEVER, 0.0, 0.0, 0.0, 0.0, WAITING, 0.0,
-                  NEVER, 0.0, 0.0, NO_PHASE, -NEVER)
+                  NEVER, 0.0, 0.0, NO_PHASE, -NEVER, NEVER, 0.0)
 
 
 def known(m):
@@ -142,8 +150,11 @@ def begin(x, m, p):
 
 
 def check(x, m, p):
-    """Return the same memory, and whether the permission of this turn is out of date."""
-    return m, paused(m, x.now)
+    """Return the memory before a torque is published, and whether it is withheld."""
+    silence = equal(x.kind, SILENT)
+    came = silence & (m.new_driver | (x.subscribers > m.subscribers))
+    fewest = when(silence, minimum(m.subscribers, x.subscribers), NEVER)
+    return replace(m, subscribers=fewest, new_driver=came), came | paused(m, x.now)
 
 
 def sent(x, m, p):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from robodyn_ros.control import turn
-from robodyn_ros.control.state import DUE
+from robodyn_ros.control.state import DUE, FROM_STATE
 from robodyn_ros.dynamics.jit import blocks
 from robodyn_ros.dynamics.jit import machine
 from robodyn_ros.dynamics.jit.function import Function
@@ -124,9 +124,27 @@ class TurnHost:
             return _REFUSED
         return self.problem
 
-    def paused(self, now: float) -> bool:
-        """Whether the process was held up within this turn: its permission is out of date."""
+    def withheld(self, now: float, kind: float = FROM_STATE, subscribers: int = 0) -> bool:
+        """
+        Return whether the torque of this turn must not be sent.
+
+        Parameters
+        ----------
+        now : float
+            Steady clock, s.
+        kind : float
+            Kind of the cycle that was made, see `state`.
+        subscribers : int
+            Number of subscribers of the torques.
+
+        """
+        self._inputs.kind[()], self._inputs.subscribers[()] = kind, subscribers
         return bool(self._run('check', now))
+
+    @property
+    def new_driver(self) -> bool:
+        """Whether nothing is sent because of a subscriber that came while the states are silent."""
+        return bool(self.memory.new_driver)
 
     def guard_heard(self, now: float, guard_state: GuardState, echo: int) -> None:
         """

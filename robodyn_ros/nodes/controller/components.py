@@ -108,6 +108,7 @@ class Components:
         self._measured = values.measure_loop and not values.lockstep
         self._measures = False
         self._silent = math.inf  # since then the states are silent, in s
+        self._withheld = False
         self.tasks = self._periodic(node)
         log = node.get_logger()
         if missing := self.controller.compile_others(lambda: log.info('all laws are compiled')):
@@ -193,9 +194,15 @@ class Components:
         """Deactivate if the driver is gone or replaced: it would get the torque of another pose."""
         states = self.states
         if not (self.cycle.active and self.cycle.coasting):
-            self._silent = math.inf
+            self._silent, self._withheld = math.inf, False
             return
         self._silent = min(self._silent, time.monotonic())
+        if self.cycle.new_driver != self._withheld:
+            self._withheld = self.cycle.new_driver
+            if self._withheld:
+                node.get_logger().error(
+                    f'a node subscribes to {self._output.topic} since the states are silent, it '
+                    'may be a driver that was restarted: no torque is sent until there are states')
         if not self.controller.fault:
             return
         # the middleware lists a driver that was killed for about 20 s

@@ -125,6 +125,11 @@ class ControlLoop:
         return self._native.lost if self._native is not None else ''
 
     @property
+    def new_driver(self) -> bool:
+        """Whether nothing is sent because of a subscriber that came while the states are silent."""
+        return self._turns.new_driver
+
+    @property
     def refused(self) -> int:
         """Return how many messages the native loop could not read."""
         return self._native.refused if self._native is not None else 0
@@ -247,7 +252,9 @@ class ControlLoop:
 
     def _send(self, torque: np.ndarray, stamp: int | None = None) -> None:
         """Send a torque; `stamp` is that of the state it answers in ns, if any."""
-        self.sent = self._clock.lockstep or not self._turns.paused(time.monotonic())
+        kind = self._controller.status.states.kind
+        self.sent = self._clock.lockstep or not self._turns.withheld(
+            time.monotonic(), float(kind), self._output.subscribers if kind == SILENT else 0)
         if not self.sent:
             return
         self._torque = torque

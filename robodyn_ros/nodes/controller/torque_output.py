@@ -72,6 +72,11 @@ class TorqueOutput:
         return self._publisher
 
     @property
+    def subscribers(self) -> int:
+        """Return the number of subscribers of the torques."""
+        return self._publisher.get_subscription_count()
+
+    @property
     def message(self) -> bytes:
         """Return a serialized message of zero torques, which are its last numbers."""
         return self._writer.write(np.zeros(self._controller.model.nv))

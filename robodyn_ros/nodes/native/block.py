@@ -19,7 +19,7 @@ def places_of(words: Sequence[str]) -> dict[str, int]:
 # words of the controller's loop
 
 FUNCTIONS = ('clear', 'add_subscription', 'add_guard_condition', 'wait', 'take', 'publish',
-             'forget_error', 'clock_gettime', 'usleep', 'turn_wait', 'turn_guard_heard',
+             'matched', 'forget_error', 'clock_gettime', 'usleep', 'turn_wait', 'turn_guard_heard',
              'turn_begin', 'turn_check', 'turn_sent', 'turn_end', 'turn_heartbeat', 'cycle')
 WORDS = (
     # set by Python before the loop starts
@@ -46,7 +46,7 @@ WORDS = (
     # programs: number, address, segments, rows of segments
     *(f'{name}{k}' for k in range(3) for name in ('number', 'program', 'segments', 'rows')),
     # scratch of the machine code
-    'seconds', 'nanoseconds')
+    'seconds', 'nanoseconds', 'subscribers')
 PLACES = places_of(WORDS)
 
 # words of a known layout of messages

@@ -180,8 +180,10 @@ def _receive_guard_state(w: _Writer, _functions) -> None:
 
 
 def _send(w: _Writer, _functions) -> None:
-    """Publish the torque, in the order of the message, unless the permission is out of date."""
+    """Publish the torque, in the order of the message, unless it is withheld."""
     b = w.b
+    w.call_rcl('matched', w.word('torques'), w.address('subscribers'))
+    w.write('inputs', 'subscribers', b.uitofp(w.word('subscribers'), F64))
     with b.if_else(w.is_(w.step('check'), 0.0)) as (permitted, late):
         with permitted:
             with w.each(w.word('joints')) as j:
@@ -278,9 +280,9 @@ def _iterate(w: _Writer, functions: Mapping) -> None:
     number = _take_program(w)
     w.call('cycle', w.word('cycle_block'), result=ir.VoidType())
     made = w.read('memory', 'acceptance.kind')
+    w.write('inputs', 'kind', made)
     with b.if_then(b.not_(w.is_(made, REQUESTS))):
         b.call(functions['send'], [w.block])
-    w.write('inputs', 'kind', made)
     w.step('end', now)
     b.call(functions['send_heartbeat'], [w.block])
     b.call(functions['record'], [w.block])

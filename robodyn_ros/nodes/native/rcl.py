@@ -59,6 +59,7 @@ class Rcl:
                  'add_guard_condition': 'rcl_wait_set_add_guard_condition', 'wait': 'rcl_wait',
                  'take': 'rcl_take_serialized_message',
                  'publish': 'rcl_publish_serialized_message',
+                 'matched': 'rcl_publisher_get_subscription_count',
                  'trigger': 'rcl_trigger_guard_condition',
                  'forget_error': 'rcutils_reset_error'}
 

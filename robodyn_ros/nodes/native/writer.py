@@ -77,10 +77,13 @@ class Writer:
         """Return a pointer to a word, for atomic operations."""
         return self.at(self.block, 8 * self._places[name])
 
+    def address(self, name: str):
+        """Return the address of a word."""
+        return self.b.add(self.block, I64(8 * self._places[name]))
+
     def row_of(self, name: str, index, size: int):
         """Return the address of row `index` of the table of words that begins with a word."""
-        first = self.b.add(self.block, I64(8 * self._places[name]))
-        return self.b.add(first, self.b.mul(index, I64(8 * size)))
+        return self.b.add(self.address(name), self.b.mul(index, I64(8 * size)))
 
     def count_up(self, name: str) -> None:
         """Add one to a word."""
@@ -171,8 +174,7 @@ class Writer:
 
     def clock(self, clock: int):
         """Return seconds and nanoseconds of a clock."""
-        place = self.b.add(self.block, I64(8 * self._places['seconds']))
-        self.call('clock_gettime', I32(clock), place)
+        self.call('clock_gettime', I32(clock), self.address('seconds'))
         return self.word('seconds'), self.word('nanoseconds')
 
     def set_stamp(self, data, stamp) -> None:

@@ -9,12 +9,13 @@ import pytest
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 from controller_node import (  # noqa: E402
-    ACTIVE, HOME, logged, MODEL, NODE, send, wait_for_goal)
+    ACTIVE, HOME, logged, MODEL, NODE, PATIENT, send, wait_for_goal)
+from fake_arm import fake_controller, FakeArm, URDF  # noqa: E402
 from geometry_msgs.msg import InertiaStamped  # noqa: E402
 from guarded_arm import (  # noqa: E402
-    controller, FAR, guard, in_motion, LARGEST_STEP, staged, TAKEN, TIMEOUT)
+    controller, FAR, GUARD, guard, in_motion, LARGEST_STEP, staged, TAKEN, TIMEOUT)
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
-from ros_process import wait_until  # noqa: E402
+from ros_process import NodeProcess, wait_until  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
 
@@ -52,6 +53,25 @@ def test_an_arm_whose_controller_is_killed_at_speed_comes_to_rest_and_stays(scen
     np.testing.assert_allclose(scene.sent[-1][1], Dynamics(MODEL).gravity(rest), atol=0.5)
     assert logged(scene.guard, TAKEN) == 1
     assert not scene.reset_guard().success, 'no controller is there to take the arm'
+
+
+def test_a_driver_that_is_restarted_while_the_guard_commands_gets_no_torque(probe):
+    space = 'guarded'
+    with FakeArm(probe, f'{space}/') as arm, NodeProcess(
+            GUARD, {'robot_description': URDF, 'timeout': TIMEOUT},
+            ['-r', f'__ns:=/{space}']) as watch, fake_controller(space, **PATIENT) as dying:
+        probe.until(lambda: logged(watch, 'armed:'), 'a controller to guard')
+        dying.process.kill()
+        probe.until(lambda: logged(watch, TAKEN), 'the guard in command')
+        arm.report = None  # its publisher and its subscription stay listed
+        probe.spin_for(1.0)
+        count = len(arm.commands)
+        probe.spin_for(0.5)
+        assert len(arm.commands) > count, 'it is held without states'
+        with FakeArm(probe, f'{space}/') as other:
+            probe.until(lambda: logged(watch, 'it may be a driver that was restarted'), 'its name')
+            probe.spin_for(1.0)
+            assert not other.commands
 
 
 def test_a_controller_that_hung_does_not_fight_and_gets_the_arm_after_a_reset(scene):

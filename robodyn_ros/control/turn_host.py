@@ -143,7 +143,7 @@ class TurnHost:
 
     @property
     def new_driver(self) -> bool:
-        """Whether nothing is sent because of a subscriber that came while the states are silent."""
+        """Whether nothing is sent because of a subscriber that came during a silence."""
         return bool(self.memory.new_driver)
 
     def guard_heard(self, now: float, guard_state: GuardState, echo: int) -> None:

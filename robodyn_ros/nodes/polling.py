@@ -90,8 +90,9 @@ class PolledSubscription:
         self._type, self._depth = message, qos.depth
         self.topic: str = self._subscription.topic_name
         self.refused, self.problem = 0, ''
-        self.source = b''
-        self.forget()
+        self.source = self.foreign = b''
+        self.bound: frozenset[bytes] = frozenset()
+        self._first: dict[bytes, float] = {}
 
     @property
     def subscription(self) -> Subscription:
@@ -138,7 +139,7 @@ class PolledSubscription:
     def forget(self) -> None:
         """Take the messages of all publishers again, as if none had been dropped."""
         self.bound, self.foreign = frozenset(), b''
-        self._first: dict[bytes, float] = {}
+        self._first.clear()
 
     def waiting(self) -> Iterator[Any]:
         """

@@ -64,6 +64,9 @@ class _States:
     def __init__(self, clock):
         self._clock, self._decoder = clock, JointStateDecoder()
 
+    def forget(self):
+        """Do nothing: there is one publisher."""
+
     def take(self):
         """Return the oldest queued sample, or None."""
         return self._sample(self._clock.take())

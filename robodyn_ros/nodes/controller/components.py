@@ -191,7 +191,7 @@ class Components:
             self.controller.requests.fail(problem)
 
     def _leave(self, node: LifecycleNode) -> None:
-        """Deactivate if the driver is gone or replaced: it would get the torque of another pose."""
+        """Deactivate if the driver is gone or replaced, which would get the torque of before."""
         states = self.states
         if not (self.cycle.active and self.cycle.coasting):
             self._silent, self._withheld = math.inf, False

@@ -126,7 +126,7 @@ class ControlLoop:
 
     @property
     def new_driver(self) -> bool:
-        """Whether nothing is sent because of a subscriber that came while the states are silent."""
+        """Whether nothing is sent because of a subscriber that came during a silence."""
         return self._turns.new_driver
 
     @property

@@ -153,14 +153,20 @@ class GuardNode(Node):
         """Send the torque for a new state, or for the absence of states."""
         reader = self.states.reader
         fresh = self.states.verdict().fresh
+        new_driver = self._commands.new_driver(not fresh)
         if new and fresh:
             swings = self.torque.swings
             self._commands.command(self.torque.update(now, reader.q, self.states.qd), reader.q)
             if self.torque.swings and not swings:
                 self.get_logger().error('the arm swings because of the torques of the guard: '
                                         'passive stop')
-        elif not fresh:
+        elif not fresh and not new_driver:
             self._commands.command(self.torque.update_without_state(now), reader.q)
+        if new_driver:
+            self.get_logger().error(
+                f'{new_driver} subscribes to {self._commands.command_topic} since the states are '
+                'silent, it may be a driver that was restarted: no torque is sent until there are '
+                'states of the one before', once=True)
         if self.torque.fault:
             self.get_logger().error(self.torque.fault, throttle_duration_sec=1.0)
 

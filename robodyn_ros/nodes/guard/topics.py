@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 import time
 
 from geometry_msgs.msg import InertiaStamped, Vector3Stamped
@@ -20,7 +21,7 @@ from robodyn_ros.nodes.conversions import EffortWriter, in_seconds, JointStateRe
 from robodyn_ros.nodes.guard.parameters import GuardSettings
 from robodyn_ros.nodes.guard.torque import GuardTorque
 from robodyn_ros.nodes.load_messages import gravity_from, payload_from
-from robodyn_ros.nodes.polling import PolledSubscription, publisher_names
+from robodyn_ros.nodes.polling import full_name, PolledSubscription, publisher_names
 from robodyn_ros.nodes.sending import send
 from robodyn_ros.safety import (
     Guard, GuardState, JumpDetector, Phase, PlausibleVelocity, StaleMonitor, StaleVerdict)
@@ -204,6 +205,8 @@ class CommandPublisher:
         self._writer = EffortWriter(model.joint_names, values.command.command_joints)
         self._joints = JointStateWriter(model.joint_names)
         self._header = Header()
+        self._controller = node.resolve_topic_name(values.controller)
+        self.new_driver(silent=False)
 
     def twin(self, now: float) -> str:
         """Return that another guard of this name is there; empty if this one is alone."""
@@ -227,6 +230,25 @@ class CommandPublisher:
         if self._named is not None:
             self._joints.position[:], self._joints.effort[:] = q, torque
             send(self._named, self._joints.write(self._node.get_clock().now().nanoseconds))
+
+    def new_driver(self, silent: bool) -> str:
+        """
+        Return the nodes that subscribe to the torques since the states are silent; '' if none.
+
+        One may be a driver that was restarted, whose arm is in another pose: its first torque
+        would open the brakes.
+        """
+        if not silent:
+            self._subscribers, self._count, self._new = None, -1, ''
+        elif (count := self._array.get_subscription_count()) != self._count:
+            self._count = count
+            names = Counter(map(full_name, self._node.get_subscriptions_info_by_topic(
+                self.command_topic)))
+            del names[self._controller]  # it listens to a guard that commands
+            before = names if self._subscribers is None else self._subscribers
+            self._new = ', '.join(sorted(names - before)) or self._new
+            self._subscribers = before & names
+        return self._new
 
     def wait_until_acknowledged(self) -> None:
         """Wait until the last messages are acknowledged, for a limited time."""

@@ -18,18 +18,18 @@ HEAD = """\
 """
 PAGE_HEAD = """\
 # Parameters of the nodes
+*Which parameters are there?*
 
-Generated from the settings by `python test/parameter_file.py`, as are validation and
-`ros2 param describe`. As files to copy:
+Generated from the settings by `python test/parameter_file.py`. As files to copy:
 [`config/controller.yaml`](../config/controller.yaml),
-[`config/guard.yaml`](../config/guard.yaml) and
+[`config/guard.yaml`](../config/guard.yaml),
 [`config/simulator.yaml`](../config/simulator.yaml).
+Most arms need fewer than ten; [tuning](tuning.md) has them.
 
-**Per joint** is one number for all joints, or one for each in the model's order. **Live** can be
+**Per joint** is one number for all joints, or one for each in the model's order. *live* can be
 changed while the node runs, with `ros2 param set /NODE NAME VALUE`: an invalid change is refused
-with the reason, and changes nothing. All other parameters are read at the start. Bounds and times
-that are no parameters, such as those of collisions and plausibility, are fields of `Settings`
-([Python library](api.md#control)).
+with the reason, and changes nothing. All others are read at the start. Bounds and times that are
+no parameters are fields of `Settings` ([Python library](api.md#control)).
 """
 # what a copied file must not answer for its user
 QUESTIONS = ('driver_compensates_gravity',)
@@ -119,18 +119,24 @@ def table_row(row):
     kind = 'per joint' if row.per_joint else TYPES[row.kind]
     about = [f'one of {", ".join(row.choices)}' if row.choices else kind, row.unit, limits(row)]
     cells = [f'`{row.name}`', '' if row.default in ((), '') else '`%s`' % default.strip("'"),
-             '; '.join(filter(None, about)), '' if row.read_only else 'live', row.description]
+             '; '.join(filter(None, [*about, '' if row.read_only else '*live*'])),
+             row.description]
     return '| ' + ' | '.join(cell.replace('|', '\\|').replace('<', '\\<') for cell in cells) + ' |'
 
 
 def parameter_page():
-    """Return the text of `docs/parameters.md`."""
-    text = PAGE_HEAD
+    """Return the text of `docs/parameters.md`; what several nodes have alike stands once."""
+    nodes = {}  # by row
     for launch, node, table in tables().values():
-        rows = '\n'.join(map(table_row, table))
-        text += (f'\n## `{node}`, started by `{launch}`\n'
-                 '| parameter | default | value | live | description |\n|---|---|---|---|---|\n'
-                 f'{rows}\n')
+        for row in table:
+            nodes.setdefault(table_row(row), []).append(f'`{node}`, started by `{launch}`')
+    text = PAGE_HEAD
+    for having in sorted(dict.fromkeys(map(tuple, nodes.values())), key=len, reverse=True):
+        names = [each.partition(',')[0] for each in having]
+        title = having[0] if len(having) == 1 else f'{", ".join(names[:-1])} and {names[-1]}'
+        rows = '\n'.join(row for row, found in nodes.items() if tuple(found) == having)
+        text += (f'\n## {title}\n| parameter | default | value | description |\n'
+                 f'|---|---|---|---|\n{rows}\n')
     return text
 
 

@@ -177,9 +177,10 @@ def test_a_rotor_that_is_known_is_not_found_again():
 
 def test_the_measured_rotor_is_at_most_three_times_the_likely_one():
     M = DYNAMICS.mass_matrix(Q)
-    loop = MeasuredLoop.of(responses(np.diag(M) + 9.0), SEEN, M, NONE, LIMIT, 1e-3, STILL, GAINS)
-    np.testing.assert_allclose(make_gains(DYNAMICS, Settings(), loop).armature,
-                               3.0 * likely_rotors(MODEL))
+    likely = likely_rotors(MODEL)
+    loop = MeasuredLoop.of(responses(np.diag(M) + 5.0 * likely), SEEN, M, NONE, LIMIT, 1e-3, STILL,
+                           GAINS)
+    np.testing.assert_allclose(make_gains(DYNAMICS, Settings(), loop).armature, 3.0 * likely)
 
 
 def test_an_arm_that_equals_its_model_changes_nothing():
@@ -265,6 +266,17 @@ def test_all_joints_are_measured_in_a_hold_by_motions_below_a_milliradian():
     np.testing.assert_allclose(np.sqrt(gains.kp), [
         min(20.0, largest_frequency(1.0, delay)) for delay in loop.delay])
     assert arm.controller.status.loop_summary.endswith('ms from torque to velocity')
+
+
+def test_a_joint_that_is_blocked_is_named_and_its_gains_are_not_those_of_what_it_seems():
+    arm = Late(noise=0.0)
+    arm.plant = Plant(MODEL, 1e-3, armature=[0.0] * 5 + [30.0, 0.0])
+    arm.plant.reset(Q)
+    arm.controller.loop.begin()
+    arm.run(9.0, lambda: arm.controller.update_loop(wait=True))
+    texts = arm.controller.status.measured_loops
+    assert 'is it blocked, by a brake or a contact?' in texts['joint6'] and len(texts) == 1
+    assert not arm.controller.design.gains.armature.any()
 
 
 def test_no_joint_is_given_inertia_or_friction_that_it_cannot_have_while_controlled():

@@ -23,7 +23,8 @@ GAIN_PARAMETERS = (
     'float_damping', 'float_friction', 'friction_scale', 'friction', 'gravity_scale',
     'limits.driver_compensates_gravity', 'adaptive.sliding', 'observer.bandwidth',
     'disturbance_observer', 'feedback_inertia')
-MOST_ROTORS = 3.0  # of the likely rotor, that a measurement may add
+MOST_ROTORS = 3.0  # of the likely rotor, that a measurement may add;
+NO_ROTOR = 10.0    # and beyond which the joint is blocked, and may come free
 
 
 def make_gains(dynamics: Dynamics, settings: Settings | None = None,
@@ -58,7 +59,9 @@ def make_gains(dynamics: Dynamics, settings: Settings | None = None,
 
     rotors = given('armature', s.armature)
     if loop is not None:  # below its friction a joint seems to have more inertia
-        found = np.minimum(loop.missing, MOST_ROTORS * likely_rotors(model))
+        likely = likely_rotors(model)
+        found = np.where(loop.missing > NO_ROTOR * likely, 0.0,
+                         np.minimum(loop.missing, MOST_ROTORS * likely))
         # a rotor that was given later is that of a better measurement
         rotors = np.where(rotors == loop.armature, rotors + found, rotors)
     inertia = joint_inertia(dynamics) + rotors

@@ -10,6 +10,7 @@ import numpy as np
 
 from robodyn_ros.control.activation_checks import recovery_notice, sides_beyond
 from robodyn_ros.control.controlled_arm import ControlledArm
+from robodyn_ros.control.gain_design import NO_ROTOR
 from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.control.loop_response import SOFT
 from robodyn_ros.control.messages import ABORTS
@@ -19,7 +20,7 @@ from robodyn_ros.control.steps import (
     external_law, feedback_share, gravity_check, modes, shutdown, stable_gains)
 from robodyn_ros.control.steps.velocity_check import SMALL
 from robodyn_ros.control.trajectory_table import Paths
-from robodyn_ros.dynamics.usual_inertia import missing_rotors
+from robodyn_ros.dynamics.usual_inertia import likely_rotors, missing_rotors
 from robodyn_ros.safety import oscillation
 from robodyn_ros.settings import per_joint
 from robodyn_ros.trajectory import ResultCode, Trajectory
@@ -241,11 +242,16 @@ class Status:
         model = self.arm.model
         added = gains.armature - per_joint(
             'armature', self.arm.design.settings.armature, model.joint_names)
+        blocked = loop.missing > NO_ROTOR * likely_rotors(model)
         for j, (name, each) in enumerate(zip(model.joint_names, loop.responses)):
             unit = 'kg m^2' if model.position_units[j] == 'rad' else 'kg'
             changes = []
             if each is not None and added[j]:
                 changes.append(f'{added[j]:.2g} {unit} are added to the model, as of a rotor')
+            if each is not None and blocked[j]:
+                changes.append(f'it moved as if there were {loop.missing[j]:.2g} {unit} more than '
+                               'in the model, which no rotor has, and its gains are those '
+                               'without: is it blocked, by a brake or a contact?')
             part = float(gains.bandwidth_factor[j])
             if loop.unknown[j]:
                 found[name] = (

@@ -12,6 +12,8 @@ from controller_node import ACTIVE, CONTROLLER, NODE, SIMULATOR  # noqa: E402
 from parameter_file import tables  # noqa: E402
 from rclpy.qos import DurabilityPolicy, ReliabilityPolicy  # noqa: E402
 from robodyn_ros.cli.main import make_parser  # noqa: E402
+from robodyn_ros.control.mode import MODES  # noqa: E402
+from robodyn_ros.simulation.faults import KINDS  # noqa: E402
 from ros_process import NodeProcess, Probe, ROOT  # noqa: E402
 from tools.campaign.command import make_parser as campaign_parser  # noqa: E402
 
@@ -196,3 +198,47 @@ def test_launch_arguments_of_the_pages_exist():
     for page, file, rest in lines:
         assert file in launch, page
         assert set(re.findall(r' (\w+):=', rest)) <= known, f'{page}: {file}{rest}'
+
+
+def interfaces_of_the_page():
+    """Map names in the graph to types, as in the page."""
+    found = {}
+    for node in (NODE, 'robot_simulator', 'guard'):
+        for (_, name), (kind, _) in documented(node).items():
+            found['/' + name.lstrip('/').replace('~', node)] = kind
+    return found
+
+
+def test_interfaces_in_the_shell_commands_of_the_pages_exist():
+    known, checked = interfaces_of_the_page(), 0
+    for page, line in shell_lines():
+        for name, kind in re.findall(r'ros2 (?:service call|topic pub|action send_goal) (?:-\S+ '
+                                     r'(?:\d+ |\w+ (?=/))?)*(/\S+)(?: (\w+/\w+/\w+))?', line):
+            name = re.sub('^/(left|right)/', '/', name)
+            assert name in known and kind in ('', known[name]), f'{page}: {line}'
+            checked += 1
+        for name in re.findall(r'ros2 topic echo .*?(/\S+)', line):
+            name = re.sub('torque_terms/.*', 'torque_terms/<term>', name)
+            assert name in {*known, '/dry_run'}, f'{page}: {line}'  # a topic of the command above
+            checked += 1
+    assert checked > 25
+
+
+def test_parameters_in_the_shell_commands_of_the_pages_exist():
+    rows = {row.name for _, _, table in tables().values() for row in table}
+    names = [(page, name) for page, line in shell_lines()
+             for name in re.findall(r"-p '?([\w.]+):=", line)]
+    assert len(names) > 5
+    assert not [each for each in names if each[1] not in rows]
+
+
+def rows_of(page, head):
+    """Return the names in the first column of the table with this head, in their order."""
+    table = read(ROOT / 'docs' / page).split(f'| {head} |')[1].split('\n\n')[0]
+    return [name for row in re.findall(r'^\| (`.*?) \|', table, re.MULTILINE)
+            for name in re.findall(r'`(\w+)`', row)]
+
+
+def test_pages_have_every_mode_and_every_simulated_fault():
+    assert sorted(rows_of('control_modes.md', 'mode')) == sorted(MODES)
+    assert sorted(rows_of('simulator.md', 'kind')) == sorted(KINDS)

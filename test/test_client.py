@@ -191,12 +191,22 @@ def test_the_shell_requests_the_same(arm, monkeypatch, capsys):
         wait_until(lambda: arm.diagnostics['mode'] == mode.value, PATIENCE)
     assert arm.state.reference[0] == pytest.approx(NEAR[0], abs=2e-3)
     monkeypatch.setattr('builtins.input', lambda _: 'q')
+    assert 'the reference is there; the arm is within' in capsys.readouterr().out
     assert main(['move', '--', *map(str, HOME)]) == 1 and main(['float']) == 1
     assert main(['float', '--yes']) == 2
     assert 'add --at-the-stop' in capsys.readouterr().err
     assert main(['reset']) == 0 and 'no fault is latched now' in capsys.readouterr().out
     assert main(['hold', '--namespace', 'nobody']) == 2
     assert 'nobody/computed_torque_controller/hold' in capsys.readouterr().err
+
+
+def test_the_shell_lets_the_arm_go_and_takes_it_again(arm, monkeypatch, capsys):
+    monkeypatch.setattr('builtins.input', lambda _: 'q')
+    assert main(['deactivate']) == main(['activate']) == 1
+    monkeypatch.setattr('builtins.input', lambda _: 'y')
+    assert main(['deactivate']) == 0 and main(['deactivate']) == 0
+    assert main(['hold']) == 2 and 'refused ~/hold' in capsys.readouterr().err
+    assert main(['activate']) == 0 and main(['activate']) == 0 and main(['hold']) == 0
 
 
 def test_what_cannot_be_done_names_the_reason(arm):

@@ -29,6 +29,8 @@ COMMANDS = {
     'move': 'the running controller moves the arm to a position',
     'stop': 'the running controller stops the arm, also with a fault',
     'reset': 'the running controller clears a fault whose cause is gone',
+    'activate': 'the running controller holds an arm that it has let go',
+    'deactivate': 'the running controller lets the arm go',
     'montecarlo': 'many simulated arms that differ from their model, with faults or without',
     'commission': 'measure an arm, identify it, and write its parameters, step by step',
     'excite': 'plan an excitation trajectory for identification',
@@ -37,8 +39,9 @@ COMMANDS = {
     'teach': 'record an arm that is guided by hand',
     'replay': 'replay what was taught, as recorded or time-optimal',
 }
-_MODULES = {'demo': 'robodyn_ros.cli.demo.command', **dict.fromkeys(
-    ('hold', 'float', 'move', 'stop', 'reset'), 'robodyn_ros.cli.request')}
+_REQUESTS = 'hold', 'float', 'move', 'stop', 'reset', 'activate', 'deactivate'
+_MODULES = {'demo': 'robodyn_ros.cli.demo.command',
+            **dict.fromkeys(_REQUESTS, 'robodyn_ros.cli.request')}
 # of the others: robodyn_ros.cli.NAME
 _EPILOG = """examples:
   robodyn check arm.urdf               defects of a URDF, and the payload of the arm

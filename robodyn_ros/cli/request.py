@@ -3,8 +3,9 @@ Requests to a running controller.
 
 hold decelerates and holds the arm; stop does so with a latched fault, too; float compensates
 gravity, for guiding by hand; reset clears a fault whose cause is gone; move goes to a position,
-from rest to rest, and waits until the reference is there. Before an arm floats or moves, it is
-asked. Ctrl-C during a motion holds the arm.
+from rest to rest, and waits until the reference is there. activate lets a controller that is not
+active hold the arm where it is, deactivate ends that. Before an arm floats, moves, is held or let
+go, it is asked. Ctrl-C during a motion holds the arm.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ EXAMPLES = """examples:
   robodyn stop                              also with a fault; then: robodyn reset
   robodyn reset
   robodyn float                             hold the arm: it may sink
+  robodyn activate                          after its driver was restarted
+  robodyn deactivate                        hold the arm: it may fall
   robodyn move joint2=0.6 joint4=-1.2       rad or m; the other joints stay
   robodyn move 0 0.5 0 -1 0 0.5 0 --speed 0.2
 
@@ -30,6 +33,14 @@ exit codes: 0 done, 1 refused by the user, 2 the controller is missing or refuse
 """
 REFUSED = 1
 _SERVICES = {'reset': 'reset_fault'}  # of the others: the name of the command
+_QUESTIONS = {
+    'float': 'float the arm? It may sink: hold it.',
+    'activate': 'activate the controller? Its torques open the brakes, and it holds the arm where '
+                'the driver says that it is.',
+    'deactivate': 'deactivate the controller? An arm without brakes may fall: hold it.'}
+_DONE = {'hold': 'the arm is held', 'stop': 'the arm stops', 'float': 'the arm floats',
+         'reset': 'no fault is latched now', 'activate': 'the controller is active',
+         'deactivate': 'the controller is not active'}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                             help='position in rad or m, of a joint or of all joints in order')
         parser.add_argument('--speed', type=between(1e-3, 10.0), default=0.2, metavar='RAD/S',
                             help='largest velocity of a joint, rad/s or m/s (default 0.2)')
-    if name in ('move', 'float'):
+    if name in ('move', *_QUESTIONS):
         add_consent_arguments(parser)
     add_namespace_argument(parser)
     add_enclave_argument(parser)
@@ -50,18 +61,21 @@ def run(options: argparse.Namespace) -> int:
     """Make the request; return 0, or `REFUSED`."""
     if options.command == 'move':
         return _move(options)
-    if options.command == 'float':
+    name = options.command
+    if name in _QUESTIONS:
         check_consent(options)
-        if not options.yes and not agreed('float the arm? It may sink: hold it.'):
+        if not options.yes and not agreed(_QUESTIONS[name]):
             return REFUSED
     from robodyn_ros.client.recorder import Recorder
     recorder = Recorder(lambda: None, False, options.enclave, options.namespace)
     try:
-        recorder.call_service(_SERVICES.get(options.command, options.command))
+        if name in ('activate', 'deactivate'):
+            recorder.change_state(name == 'activate')
+        else:
+            recorder.call_service(_SERVICES.get(name, name))
     finally:
         recorder.close()
-    print({'hold': 'the arm is held', 'stop': 'the arm stops', 'float': 'the arm floats',
-           'reset': 'no fault is latched now'}[options.command])
+    print(_DONE[name])
     return 0
 
 
@@ -77,12 +91,14 @@ def _move(options: argparse.Namespace) -> int:
             return REFUSED
         if change:
             arm.move(goal, speed=options.speed)
+        state = arm.state
     except KeyboardInterrupt:
         arm.hold()
         raise
     finally:
         arm.close()
-    print('the reference is there')
+    error, name = max(zip(abs(state.q - state.reference), arm.joint_names))
+    print(f"the reference is there; the arm is within {error:.2g} rad or m of it ('{name}')")
     return 0
 
 

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import InertiaStamped
+from lifecycle_msgs.msg import State, Transition
+from lifecycle_msgs.srv import ChangeState, GetState
 import numpy as np
 from rcl_interfaces.srv import SetParameters
 import rclpy
@@ -284,6 +286,21 @@ class Recorder:
         if not response.success:
             raise StateError(f'the controller refused ~/{name}: {response.message}')
 
+    def change_state(self, active: bool) -> None:
+        """Activate or deactivate the controller, if it is not; raise as `call_service`."""
+        name = controller.NAME
+        state = self._call(GetState, f'{name}/get_state', GetState.Request()).current_state.id
+        steps = [(State.PRIMARY_STATE_UNCONFIGURED, Transition.TRANSITION_CONFIGURE),
+                 (State.PRIMARY_STATE_INACTIVE, Transition.TRANSITION_ACTIVATE)] if active else [
+                     (State.PRIMARY_STATE_ACTIVE, Transition.TRANSITION_DEACTIVATE)]
+        begin = next((k for k, (before, _) in enumerate(steps) if before == state), len(steps))
+        for before, transition in steps[begin:]:
+            if not self._call(ChangeState, f'{name}/change_state', ChangeState.Request(
+                    transition=Transition(id=transition)), once=True).success:
+                waits = self._call(Trigger, f'{name}/hold', Trigger.Request()).message if (
+                    before == State.PRIMARY_STATE_INACTIVE) else 'the reason is in its log'
+                raise StateError(f'not {"activated" if active else "deactivated"}: {waits}')
+
     def set_parameter(self, node: str, name: str, value: Any) -> None:
         """Set a parameter of a node; raise as `call_service`."""
         request = SetParameters.Request(parameters=[
@@ -292,11 +309,12 @@ class Recorder:
         if not result.successful:
             raise StateError(f'{node} refused parameter {name}: {result.reason}')
 
-    def _call(self, kind: type, name: str, request):
+    def _call(self, kind: type, name: str, request, once: bool = False):
         client: Any = self._node.create_client(kind, name)
         try:
             if self.wait(client.service_is_ready, _TIMEOUT):
-                response = ask(client, request, self.wait, _TIMEOUT, name.endswith('/reset_fault'))
+                response = ask(client, request, self.wait, _TIMEOUT,
+                               once or name.endswith('/reset_fault'))
                 if response is not None:
                     return response
             full = self._node.resolve_service_name(name)

@@ -84,7 +84,11 @@ class Activation:
             The arm is not ready; the message names what is missing.
 
         """
-        notice = self._check()
+        try:
+            notice = self._check()
+        except StateError as error:
+            self.waits = str(error)
+            raise
         if notice:
             self._log.warning('the reported effort was not compared with the gravity torque: '
                               f'{notice}')

@@ -213,7 +213,8 @@ class ControllerNode(LifecycleNode):
                     'reset_fault': reset_fault}
         self._requests = [
             self.create_service(Trigger, f'~/{name}', _service_callback(
-                act, controller, lambda: components.activation.waits if self.starting else ''))
+                act, controller,
+                lambda: '' if components.cycle.active else components.activation.waits))
             for name, act in requests.items()]
 
 

@@ -14,6 +14,7 @@ from robodyn_ros import Dynamics, RobotModel
 from robodyn_ros.control import ArmController, Settings
 from robodyn_ros.control.rollout import RolloutCycle
 from robodyn_ros.simulation import ClosedLoop, Plant, PlantRollout, Spread
+from robodyn_ros.simulation.spread import arms_of, draw
 from robodyn_ros.trajectory import Reference, Trajectory
 
 try:
@@ -153,13 +154,16 @@ class Swing:
 
     def __call__(self):
         """Run the loop; return the final positions."""
-        loop, controller = self.loop, self.loop.controller
-        runs = loop.start(HOME, Spread(), 1, range(ARMS))
-        program = controller.taken_over()
-        loop.run(runs, program, controller.table_values(), self.hold)
-        programs, rows = controller.following(program, runs.memory, self.plan)
-        loop.run(runs, programs, controller.table_values(rows), self.swing, True)
-        return loop.outcome(runs).q
+        loop, controller, nv = self.loop, self.loop.controller, self.loop.plant.nv
+        samples = [draw(loop.plant, Spread(), 1, number) for number in range(ARMS)]
+        runs, rows = loop.start(np.tile(HOME, (ARMS, 1)), *arms_of(loop.plant, samples)), []
+        runs.programs[:] = controller.taken_over()
+        runs = loop.run(runs, np.zeros((self.hold, 2 * nv)), rows)
+        path = self.plan(controller.reference(runs.memories[0]))
+        for program, memory in zip(runs.programs, runs.memories):
+            controller.follow(program, memory, lambda _: path, rows)
+        runs = loop.run(runs, np.zeros((self.swing, 2 * nv)), rows, True)
+        return loop.arms(runs.state)[:, :nv]
 
 
 def measure_loop(budget):

@@ -13,8 +13,7 @@ def compare_steps(study, run, numbers):
         if not records and each.runs.records:  # the chunk of the hold, which is the first one
             records = list(each.runs.records[0][0])
         if each.number in numbers:
-            made = study.loop.step_on_floats(each.runs, each.noise, records,
-                                             [study.host_delays, each.rows])
+            made = study.loop.step_on_floats(each.runs, each.noise, records, each.rows)
             torque = made[:nv] / study.model.effort_limit
             np.testing.assert_allclose(torque, each.record[:nv] / study.model.effort_limit,
                                        rtol=0.0, atol=1e-9)

@@ -16,8 +16,9 @@ from robodyn_ros.control.steps import modes
 from robodyn_ros.dynamics.jit import blocks
 from robodyn_ros.exceptions import ArgumentError, ParameterError
 from robodyn_ros.model import RobotModel
+from robodyn_ros.montecarlo.tracking import noise_of
 from robodyn_ros.simulation import ClosedLoop, Plant, Spread
-from robodyn_ros.simulation.spread import draw
+from robodyn_ros.simulation.spread import arms_of, draw
 from robodyn_ros.simulation.step import Constants
 from robodyn_ros.trajectory import Trajectory
 
@@ -57,16 +58,25 @@ class Arms:
     def loop(self, **settings):
         return ClosedLoop(self.plant, RolloutCycle(self.control(**settings)))
 
-    def run(self, loop, spread=SPREAD, seed=0, numbers=range(3), change=None, threads=1):
+    def start(self, loop, spread=SPREAD, seed=0, numbers=range(3)):
+        """Return runs before the first step, and a function that simulates steps of them."""
+        samples = [draw(self.plant, spread, seed, number) for number in numbers]
+        runs = loop.start(np.array([HOME + each.start for each in samples]),
+                          *arms_of(self.plant, samples))
+        runs.programs[:] = loop.controller.taken_over()
+        rows = []
+        return runs, lambda runs, steps, counted=False: loop.run(
+            runs, noise_of(spread, samples, steps), rows, counted), rows
+
+    def run(self, loop, spread=SPREAD, seed=0, numbers=range(3), change=None):
         """Return runs that hold, and then follow a trajectory to its end."""
-        controller, runs = loop.controller, loop.start(HOME, spread, seed, numbers)
+        runs, advance, rows = self.start(loop, spread, seed, numbers)
         if change:
             change(runs)
-        program = controller.taken_over()
-        loop.run(runs, program, controller.table_values(), HOLD, threads=threads)
-        programs, rows = controller.following(program, runs.memory, plan)
-        loop.run(runs, programs, controller.table_values(rows), FOLLOW, True, threads)
-        return runs
+        runs = advance(runs, HOLD)
+        for program, memory in zip(runs.programs, runs.memories):
+            loop.controller.follow(program, memory, plan, rows)
+        return advance(runs, FOLLOW, True)
 
 
 @pytest.fixture(scope='module')
@@ -122,13 +132,9 @@ class StepByStep:
 def both_ways(arms):
     """Return runs in the loop, and one of them step by step."""
     loop, number = arms.loop(**MEASURED), 5
-    runs = loop.start(HOME, SPREAD, 0, range(3, 7))
+    runs = arms.run(loop, numbers=range(3, 7))
     alone = StepByStep(arms, 0, number)
-    controller, program = loop.controller, loop.controller.taken_over()
-    loop.run(runs, program, controller.table_values(), HOLD)
     alone.advance(HOLD)
-    programs, rows = controller.following(program, runs.memory, plan)
-    loop.run(runs, programs, controller.table_values(rows), FOLLOW, True)
     alone.follow()
     alone.advance(FOLLOW)
     return loop, runs, alone
@@ -137,10 +143,10 @@ def both_ways(arms):
 def test_the_loop_is_the_controller_and_steps(both_ways):
     loop, runs, alone = both_ways
     row, n, limit = 2, MODEL.nv, MODEL.effort_limit.max()
-    np.testing.assert_allclose(runs.plant[row, :2 * n], alone.plant._state[:2 * n], rtol=0.0,
-                               atol=1e-11)
+    np.testing.assert_allclose(loop.arms(runs.state)[row, :2 * n], alone.plant._state[:2 * n],
+                               rtol=0.0, atol=1e-11)
     differences = blocks.differences(
-        Memory, runs.memory[row], alone.control.host.values['memory'],
+        Memory, runs.memories[row], alone.control.host.values['memory'],
         alone.control.host.made.dimensions,
         lambda a, b: abs(a - b) <= 1e-9 * max(limit, abs(a)) or a == b)
     # an activation from Python ends external wrenches, of which there are none
@@ -150,15 +156,14 @@ def test_the_loop_is_the_controller_and_steps(both_ways):
     torque = np.array([each.torque for each in counted])
     # the last steps rest at the goal, and are no motion any more
     followed = round(0.3 / STEP) - 1
-    found = loop.outcome(runs)
+    found = loop.tracking(runs)
     assert found.steps[row] == followed
     np.testing.assert_allclose(found.rms[row], np.sqrt(np.mean(error[:followed] ** 2, 0)),
                                rtol=1e-9)
     np.testing.assert_allclose(found.peak[row], np.abs(error[:followed]).max(0), rtol=1e-9)
     np.testing.assert_allclose(found.torque[row], np.abs(torque[:followed]).max(0), rtol=1e-9)
-    np.testing.assert_allclose(found.q[row], alone.plant.q, rtol=0.0, atol=1e-11)
-    assert found.good.all()
-    assert (loop.controller.endings(runs.memory).code == 0.0).all()
+    assert loop.good(runs).all()
+    assert (loop.controller.endings(runs.memories).code == 0.0).all()
 
 
 def test_the_torque_is_that_of_the_law_where_nothing_limits(both_ways, arms):
@@ -184,29 +189,29 @@ def test_the_torque_is_that_of_the_law_where_nothing_limits(both_ways, arms):
 def test_a_run_depends_on_its_seed_and_number_alone(arms):
     loop = arms.loop()
     whole = arms.run(loop, seed=7, numbers=range(6))
-    parts = [arms.run(loop, seed=7, numbers=numbers, threads=2)
+    parts = [arms.run(loop, seed=7, numbers=numbers)
              for numbers in (range(3), range(3, 5), range(5, 6))]
-    for name in ('plant', 'memory', 'figures'):
+    for name in ('state', 'memories'):
         np.testing.assert_array_equal(getattr(whole, name), np.concatenate(
             [getattr(part, name) for part in parts]))
-    other = loop.outcome(arms.run(loop, seed=8, numbers=range(6)))
-    assert (other.rms != loop.outcome(whole).rms).all()
+    other = loop.tracking(arms.run(loop, seed=8, numbers=range(6)))
+    assert (other.rms != loop.tracking(whole).rms).all()
 
 
 def test_an_arm_like_the_model_stays_on_its_reference(arms):
     loop = arms.loop()
     runs = arms.run(loop, EXACT, numbers=range(1))
-    found = loop.outcome(runs)
+    found = loop.tracking(runs)
     # what is left is that a torque acts for a step of 1 ms, and friction that sticks
     assert (found.peak < 5e-3).all() and not found.cut.any()
-    np.testing.assert_allclose(found.q[0], GOAL, atol=2e-3)
+    np.testing.assert_allclose(loop.arms(runs.state)[0, :MODEL.nv], GOAL, atol=2e-3)
 
 
 # --- what ends a motion -------------------------------------------------------------------------
 
 def load(runs, factor):
     """Let one arm have a last link that is heavier by a factor."""
-    runs.constants[1, -10:] *= factor
+    runs.constants[1, -11:-1] *= factor
 
 
 def add_rotor(runs):
@@ -218,11 +223,11 @@ def test_a_tolerance_ends_a_motion(arms):
     loop = arms.loop(constraints=Constraints(0.03, stopped_velocity_tolerance=0.0))
 
     runs = arms.run(loop, EXACT, change=add_rotor)
-    ending = loop.controller.endings(runs.memory)
+    ending = loop.controller.endings(runs.memories)
     assert ending.code.tolist() == [0.0, modes.OFF_PATH, 0.0] and ending.joint[1] == 6
     assert ending.value[1] > ending.bound[1] == 0.03
-    found = loop.outcome(runs)
-    assert found.good.all() and 0 < found.steps[1] < found.steps[0] == found.steps[2]
+    found = loop.tracking(runs)
+    assert loop.good(runs).all() and 0 < found.steps[1] < found.steps[0] == found.steps[2]
     # what came after is not counted
     assert found.peak[1].max() < 0.035
     np.testing.assert_array_equal(found.rms[0], found.rms[2])
@@ -231,7 +236,7 @@ def test_a_tolerance_ends_a_motion(arms):
 def test_a_goal_that_is_not_met_in_time_ends_it(arms):
     loop = arms.loop(constraints=Constraints(
         trajectory=0.0, goal=1e-7, goal_time=0.01, stopped_velocity_tolerance=0.0))
-    ending = loop.controller.endings(arms.run(loop).memory)
+    ending = loop.controller.endings(arms.run(loop).memories)
     assert (ending.code == modes.OFF_GOAL).all() and (ending.bound == 1e-7).all()
 
 
@@ -240,20 +245,21 @@ def test_a_collision_ends_a_motion_or_its_begin(arms):
     loop = arms.loop(collision__threshold=threshold)
 
     runs = arms.run(loop, EXACT, change=lambda runs: load(runs, 60.0))
-    ending = loop.controller.endings(runs.memory)
+    ending = loop.controller.endings(runs.memories)
     assert ending.code.tolist() == [0.0, modes.COLLIDED, 0.0]
     j = ending.joint[1]
     assert abs(ending.value[1]) > ending.bound[1] == threshold[j]
     # such an arm gets no trajectory
-    assert loop.outcome(runs).steps[1] == 0
+    assert loop.tracking(runs).steps[1] == 0
 
 
 def test_a_state_without_successor_ends_a_run(arms):
     loop = arms.loop()
 
-    found = loop.outcome(arms.run(loop, EXACT, change=lambda runs: load(runs, np.nan)))
-    assert found.good.tolist() == [True, False, True]
-    np.testing.assert_array_equal(found.q[1], HOME)
+    runs = arms.run(loop, EXACT, change=lambda runs: load(runs, np.nan))
+    found = loop.tracking(runs)
+    assert loop.good(runs).tolist() == [True, False, True]
+    np.testing.assert_array_equal(loop.arms(runs.state)[1, :MODEL.nv], HOME)
     assert found.steps[1] == 0 and np.isnan(found.rms[1]).all()
 
 
@@ -271,10 +277,10 @@ def test_a_fault_counts_more_than_what_came_after(arms):
 
 def test_limits_that_cut_the_torque_are_counted(arms):
     loop = arms.loop(effort_margin=0.35, torque_rate_limit=30.0)
-    found = loop.outcome(arms.run(loop))
+    found = loop.tracking(arms.run(loop))
     assert (found.torque <= 0.35 * MODEL.effort_limit).all()
     assert found.cut.max() > 0.1 and (found.cut <= 1.0).all()
-    assert not loop.outcome(arms.run(arms.loop())).cut.any()
+    assert not loop.tracking(arms.run(arms.loop())).cut.any()
 
 
 def test_mistakes_are_named(arms):
@@ -283,10 +289,10 @@ def test_mistakes_are_named(arms):
     with pytest.raises(ParameterError, match='linear_feedback'):
         arms.loop(mode='linear_feedback')
     loop = arms.loop()
-    with pytest.raises(ArgumentError, match='one run'):
-        loop.start(HOME, SPREAD, 0, range(0))
+    joints, inertias = arms_of(arms.plant, [draw(arms.plant, EXACT, 0, 0)])
+    with pytest.raises(ArgumentError, match='q must.*one run'):
+        loop.start(np.zeros((0, 7)), joints, inertias)
     with pytest.raises(ArgumentError, match='q must'):
-        loop.start(HOME[:3], SPREAD, 0, range(2))
-    runs = loop.start(HOME, SPREAD, 0, range(2))
-    with pytest.raises(ArgumentError, match='program'):
-        loop.run(runs, np.zeros((3, 5)), loop.controller.table_values(), 1)
+        loop.start(HOME[None, :3], joints, inertias)
+    with pytest.raises(ArgumentError, match='inertias must'):
+        loop.start(HOME[None], joints, inertias[:, 1:])

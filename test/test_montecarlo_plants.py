@@ -9,9 +9,8 @@ from robodyn_ros.control.rollout_measurement import RolloutMeasurement
 from robodyn_ros.model.robot import Robot
 from robodyn_ros.montecarlo import measured
 from robodyn_ros.montecarlo.cases import COMPILED
-from robodyn_ros.montecarlo.plans import activated, noise_of, plan_of, tables
+from robodyn_ros.montecarlo.plans import activated, noise_of, plan_of
 from robodyn_ros.montecarlo.plants import DrawnPlant, LATEST, SOFTEST, SPRING_DAMPING, STIFFEST
-from robodyn_ros.montecarlo.requests import followed
 from robodyn_ros.montecarlo.runs import simulate
 from robodyn_ros.montecarlo.scenario import plant_of, scenario, seeds_of
 from robodyn_ros.montecarlo.study import prepare
@@ -92,9 +91,9 @@ def compiled_row(study, plant, measures=True):
     moves = np.inf if measures else 0.7
     while step * dt < moves + 2.3:
         if moves < np.inf and not rows and step * dt > moves:
-            followed(study, runs.programs[0], runs.memories[0], rows, lambda start: path(
-                study, start))
-        runs = study.loop.single_step(runs, noise_of(study, [plan], 1), tables(study, rows), step)
+            study.controller.follow(runs.programs[0], runs.memories[0],
+                                    lambda start: path(study, start), rows)
+        runs = study.loop.single_step(runs, noise_of(study, [plan], 1), rows, step)
         if measures:
             measurement.update(runs.memories, runs.programs)
         step += 1
@@ -174,7 +173,7 @@ def test_springs_carry_the_weight_at_the_begin(study):
     """The first state that the controller sees is the one at rest."""
     plans = [plan_of(study, scenario(study, seed)) for seed in seeds_of([NOTHING], 0, 15)]
     runs, _ = activated(study, plans)
-    before = study.loop.record(study.loop.run(runs, noise_of(study, plans), tables(study, [])), 14)
+    before = study.loop.record(study.loop.run_chunk(runs, noise_of(study, plans), []), 14)
     assert DrawnPlant.of(study.model, 14).encoder == 'motor'
     rest = before.torque[:4]
     np.testing.assert_allclose(rest, np.broadcast_to(rest[0], rest.shape), atol=0.1)

@@ -7,8 +7,8 @@ from robodyn_ros.montecarlo.cases import CASES
 from robodyn_ros.montecarlo.effects import Draw, Faulty
 from robodyn_ros.simulation.fault_injection import FaultInjector, StateReport
 from robodyn_ros.simulation.fault_loop.fault_numbers import active, fault_of, numbers
-from robodyn_ros.simulation.fault_loop.host import host_delay
-from robodyn_ros.simulation.fault_loop.link import driven, link_of, measured, new_link
+from robodyn_ros.simulation.fault_loop.link import (
+    driven, host_delay, link_of, measured, new_link)
 from robodyn_ros.simulation.faults import Fault, FaultSchedule
 
 NV, DT, STEPS = 3, 0.002, 300

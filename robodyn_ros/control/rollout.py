@@ -1,4 +1,4 @@
-"""The control cycle as controller of a `simulation.ClosedLoop`: the same code as on an arm."""
+"""The control cycle as controller of a `simulation.ClosedLoop`: the machine code of an arm."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.control.compiled import BLOCKS
 from robodyn_ros.control.controller import ArmController
-from robodyn_ros.control.cycle import cycle
 from robodyn_ros.control.design import Design
 from robodyn_ros.control.memory import Memory
 from robodyn_ros.control.messages import Messages
@@ -26,8 +25,7 @@ from robodyn_ros.control.trajectory_table import write_path
 from robodyn_ros.dynamics.coupled_rollout import StatefulFunction
 from robodyn_ros.dynamics.jit import blocks
 from robodyn_ros.dynamics.jit.arguments import as_argument
-from robodyn_ros.dynamics.jit.flags import any_of, equal, first_of, flag, no
-from robodyn_ros.dynamics.jit.flow import Table
+from robodyn_ros.dynamics.jit.flags import equal, first_of, flag, no
 from robodyn_ros.dynamics.jit.nested import flatten
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.trajectory import Reference, Trajectory
@@ -81,8 +79,8 @@ class RolloutCycle:
         Key of the code of the cycle.
     memory, program : (k,) array
         Memory of an arm that was never under control, and program without requests.
-    tables : dict of str to Table or FunctionTable
-        Tables of the cycle.
+    sending, following : tuple of int
+        See `closed_loop.Controller`.
 
     Raises
     ------
@@ -105,55 +103,44 @@ class RolloutCycle:
         self._edited = self.program.copy()
         self._p = self._views('program', self._edited)
         self._views('program', self.program).motion.floats[()] = mode == Mode.FLOAT.value
-        self.tables: dict[str, Any] = {
-            **self._made.tables, 'path': Table(path.columns(control.model.nv))}
         self._functions = {**self._made.functions, 'laws': self._made.rows}
+        self._columns = path.columns(control.model.nv)
         self._fields = {entry.name: slice(entry.begin, entry.begin + entry.size)
                         for entry in blocks.entries(Memory, self._made.dimensions)}
+        self.sending = self._indices('acceptance.kind', 'motion.fault.code')
+        self.following = self._indices('motion.mode', 'motion.reference.q', 'verdict.saturated',
+                                       'verdict.rate_limited')
+
+    def _indices(self, *names: str) -> tuple[int, ...]:
+        everything = range(len(self.memory))
+        return tuple(k for name in names for k in everything[self._fields[name]])
 
     def _views(self, name: str, values: NDArray) -> SimpleNamespace:
         return blocks.views(BLOCKS[name], values, self._made.dimensions)
-
-    # --- called by the loop, over scalars ----------------------------------------------------
-
-    def compute_torque(self, tables, now, q, qd, effort, memory, program):
-        """Return torque and next memory for a measured state."""
-        return self._cycle(tables, memory, program, kind=FROM_STATE, now=now, q=q, qd=qd,
-                           effort=effort)
-
-    def _cycle(self, tables, memory, program, **given):
-        """Return torque and next memory for a state with these fields."""
-        made, functions = self._made, SimpleNamespace(**tables)
-        m, p = (blocks.unpack(BLOCKS[name], values, made.dimensions) for name, values in (
-            ('memory', memory), ('program', program)))
-        return cycle(made.robot, functions, functions.path, self._state(**given), m, p)
-
-    def _state(self, **given):
-        """Return a state with these fields, and zeros."""
-        zeros = [0.0] * self._made.sizes['state']
-        return replace(blocks.unpack(BLOCKS['state'], zeros, self._made.dimensions), **given)
 
     # --- called in a loop as machine code -----------------------------------------------------
 
     @cached_property
     def function(self) -> StatefulFunction:
-        """Return the cycle as the function of a coupled rollout."""
+        """Return the cycle as a function of a state, with a memory."""
         made, function = self._made, self._made.function
         state, torque, memory, program = (
             np.zeros(made.sizes['state']), np.zeros(made.dimensions['joints']), self.memory,
             self.program)
-        self._path = np.zeros((1, self.tables['path'].columns))
+        self._path = np.zeros((1, self._columns))
         call = function.bound(*self._functions.values(), self._path, state, memory, program,
                               torque, memory.copy())
         place = function.place('state')
         return StatefulFunction(
             call, state, torque, len(memory), len(program), (place + 1, place + 2, place + 4),
-            tuple(self._fields[name].start for name in ('acceptance.kind', 'motion.fault.code')))
+            self.sending)
 
-    def use_path(self, rows: NDArray | Sequence) -> None:
-        """Use a table of trajectories in the function."""
+    def use_path(self, rows: list[NDArray]) -> None:
+        """Use tables of trajectories, one after the other; the list is joined into one."""
+        if len(rows) > 1:
+            rows[:] = [np.concatenate(rows)]
         function, arguments = self._made.function, self.function.call.arguments
-        self._path = as_argument('path', function.arguments['path'], rows)
+        self._path = as_argument('path', function.arguments['path'], rows[0] if rows else ())
         place = function.place('path')
         arguments[place:place + 2] = self._path.ctypes.data, len(self._path)
 
@@ -161,13 +148,15 @@ class RolloutCycle:
         """
         Return the state of a cycle, for a state or its absence.
 
-        given: see `fault_loop.controller`. The call that begins control is that of an activation,
+        given: see `closed_loop.Controller`. The call that begins control is that of an activation,
         with the state that was received last.
         """
         kind = first_of((given.begins, FROM_STATE), (given.received, RECEIVED),
                         (given.waits, WAITING), otherwise=(REQUESTS,))[0]
-        return flatten(self._state(
-            kind=kind, now=given.arrival, arrival=given.arrival, stamp=given.stamp,
+        empty = blocks.unpack(BLOCKS['state'], [0.0] * self._made.sizes['state'],
+                              self._made.dimensions)
+        return flatten(replace(
+            empty, kind=kind, now=given.arrival, arrival=given.arrival, stamp=given.stamp,
             clock=given.clock, permitted=1.0, q=given.q, qd=given.qd, effort=given.effort))
 
     def sends(self, observed):
@@ -178,20 +167,22 @@ class RolloutCycle:
         """Return the code of the fault that is latched, 0 for none."""
         return observed[1]
 
-    def on_floats(self, rows: NDArray | Sequence, argument: list, memory: list, program: list
+    def on_floats(self, rows: Sequence[NDArray], argument: list, memory: list, program: list
                   ) -> tuple[list, list]:
-        """Return torque and next memory, computed in Python; rows: table of trajectories."""
-        functions = [[each.body for each in self._made.functions[name]] for name in self.tables
-                     if name != 'path']
-        torque, after = self._made.function.body(*functions, np.asarray(rows).tolist(),
-                                                 argument, memory, program)
+        """Return torque and next memory, computed in Python; rows: tables of trajectories."""
+        functions = [[each.body for each in self._made.functions[name]]
+                     for name in self._made.tables]
+        torque, after = self._made.function.body(
+            *functions, [row for table in rows for row in table.tolist()], argument, memory,
+            program)
         return flatten(torque), flatten(after)
 
-    def tracking(self, memory: Memory):
+    def tracking(self, observed):
         """Return reference, flag that a trajectory is followed, and flags of limited torques."""
-        cut = [any_of(list(map(flag, each))) for each in zip(memory.verdict.saturated,
-                                                             memory.verdict.rate_limited)]
-        return memory.motion.reference.q, equal(memory.motion.mode, modes.TRACK), cut
+        n = self._control.model.nv
+        reference, saturated, limited = (observed[1 + k * n:1 + (k + 1) * n] for k in range(3))
+        return (reference, equal(observed[0], modes.TRACK),
+                [flag(a) | flag(b) for a, b in zip(saturated, limited)])
 
     def _field(self, memory: NDArray, name: str) -> NDArray:
         """Return the numbers of a field, of one memory or of many."""
@@ -199,46 +190,11 @@ class RolloutCycle:
 
     # --- requests, and their outcome  --------------------------------------------------
 
-    def table_values(self, rows: NDArray | Sequence = ()) -> list:
-        """Return the values of the tables; rows: segments of trajectories, none by default."""
-        return [*self._functions.values(), rows]
-
     def taken_over(self) -> NDArray:
         """Return the program that takes over the arm in its present state."""
         program = self.program.copy()
         request(self._views('program', program), modes.TO_TAKE_OVER)
         return program
-
-    def following(self, program: NDArray, memory: NDArray,
-                  plan: Callable[[Reference], Trajectory]) -> tuple[NDArray, NDArray]:
-        """
-        Return programs that follow trajectories from where the references are, and their table.
-
-        Parameters
-        ----------
-        program : (k,) array
-            Present program.
-        memory : (N, m) array
-            Memories of all arms; an arm with a fault gets no request.
-        plan : callable
-            Returns the `Trajectory` from a `Reference`.
-
-        """
-        programs = np.tile(program, (len(memory), 1))
-        rows: list[NDArray] = []
-        known: dict[bytes, NDArray] = {}
-        for own, values in zip(programs, memory):
-            if self.fault_code(values):
-                continue
-            start = self.reference(values)
-            place = np.concatenate(start.arrays).tobytes()
-            if place not in known:
-                trajectory = plan(start)
-                self.follow(own, values, trajectory, sum(map(len, rows)))
-                rows.append(trajectory.table)
-                known[place] = own.copy()
-            own[:] = known[place]
-        return programs, np.concatenate([np.zeros((0, self.tables['path'].columns)), *rows])
 
     # --- requests to one arm: programs, changed in place ---------------------------------------
 
@@ -248,14 +204,32 @@ class RolloutCycle:
         change(self._p)
         program[:] = self._edited
 
-    def follow(self, program: NDArray, memory: NDArray, trajectory: Trajectory, row: int) -> None:
-        """Request to follow a trajectory at once; `row` is the first of its table."""
+    def follow(self, program: NDArray, memory: NDArray, plan: Callable[[Reference], Trajectory],
+               rows: list[NDArray]) -> None:
+        """
+        Request to follow a trajectory at once, unless there is a fault.
+
+        Parameters
+        ----------
+        program, memory : (k,) array
+            Program, which is changed, and memory of the arm.
+        plan : callable
+            Returns the `Trajectory` from a `Reference`.
+        rows : list
+            Tables of trajectories, to which its own is added.
+
+        """
+        if self.fault_code(memory):
+            return
+        trajectory, row = plan(self.reference(memory)), sum(map(len, rows))
+
         def change(p: SimpleNamespace) -> None:
             write_path(p.motion.upcoming, 1 + int(p.motion.upcoming.number), trajectory,
                        self._field(memory, 'before')[0], self._tolerances, row)
             request(p, modes.TO_FOLLOW)
 
         self.edit(program, change)
+        rows.append(trajectory.table)
 
     def stop(self, program: NDArray) -> None:
         """Request to come to rest."""

@@ -8,12 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from robodyn_ros.control.rollout_measurement import RolloutMeasurement
-from robodyn_ros.montecarlo.plans import activated, noise_of, Plan, plan_of, tables
+from robodyn_ros.montecarlo.plans import activated, noise_of, Plan, plan_of
 from robodyn_ros.montecarlo.plants import MEASURED
 from robodyn_ros.montecarlo.scenario import AGAIN, COMPILED, GROUP, scenario
 from robodyn_ros.montecarlo.study import Hold, Study
 from robodyn_ros.montecarlo.study import RATE
-from robodyn_ros.simulation.fault_loop import CHUNK, Record, Runs
+from robodyn_ros.simulation.closed_loop import Runs
+from robodyn_ros.simulation.fault_loop import CHUNK, Record
 from robodyn_ros.text import Criterion, number
 
 # steps of a hold; a measurement that is not over a little before is ended
@@ -51,7 +52,7 @@ def measure(study: Study, plans: list[Plan]) -> tuple[Runs, list]:
     runs, rows = activated(study, plans)
     measurement = RolloutMeasurement(study.control, len(plans))
     for step in range(LASTS):
-        runs = study.loop.single_step(runs, noise_of(study, plans, 1), tables(study, rows), step)
+        runs = study.loop.single_step(runs, noise_of(study, plans, 1), rows, step)
         if step < UNTIL and step % EVERY == 0:
             measurement.update(runs.memories, runs.programs)
     measurement.stop()

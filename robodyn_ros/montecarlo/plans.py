@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from robodyn_ros.montecarlo.requests import chunks_of, Request, requests_of
 from robodyn_ros.montecarlo.scenario import Scenario
 from robodyn_ros.montecarlo.study import Study
-from robodyn_ros.simulation.fault_loop import CHUNK, fault_numbers, Runs
+from robodyn_ros.simulation.closed_loop import Runs
+from robodyn_ros.simulation.fault_loop import CHUNK, fault_numbers
 
 EPOCH = 1000.0    # s, of the first state; 0 would be no stamp
 HOLD = 1          # chunks before the motion
@@ -84,15 +85,15 @@ def activated(study: Study, plans: Sequence[Plan], lockstep: bool = False
     q, joints, inertias = (
         np.array([each(plan.scenario) for plan in plans]) for each in (
             lambda run: run.motion.start, lambda run: run.joints, lambda run: run.inertias))
-    runs = loop.start(q, joints, inertias, np.array([plan.numbers for plan in plans]), lockstep,
-                      0.0 if lockstep else EPOCH)
+    runs = loop.prepare(q, joints, inertias, np.array([plan.numbers for plan in plans]), lockstep,
+                        0.0 if lockstep else EPOCH)
     rows: list[NDArray] = []
     taken = controller.taken_over()
     if lockstep:
         controller.in_lockstep(taken)
         for program in runs.programs:
             controller.in_lockstep(program)
-    return loop.begin(runs, noise_of(study, plans, 1), tables(study, rows), taken), rows
+    return loop.begin(runs, noise_of(study, plans, 1), rows, taken), rows
 
 
 def noise_of(study: Study, plans: Sequence[Plan], steps: int = CHUNK) -> NDArray:
@@ -104,10 +105,3 @@ def noise_of(study: Study, plans: Sequence[Plan], steps: int = CHUNK) -> NDArray
             for part, random in zip((rows[:, :nv], rows[:, nv:]), plan.scenario.random):
                 part[:] = random.standard_normal((steps, nv))
     return noise
-
-
-def tables(study: Study, rows: list[NDArray]) -> list:
-    """Return the contents of the tables of the loop."""
-    if len(rows) > 1:
-        rows[:] = [np.concatenate(rows)]
-    return [study.host_delays, rows[0] if rows else ()]

@@ -45,16 +45,6 @@ class Request(NamedTuple):
     make: Callable[[NDArray, NDArray, list[NDArray]], None]
 
 
-def followed(study: Study, program: NDArray, memory: NDArray, rows: list[NDArray],
-             plan: Callable[[Reference], Trajectory]) -> None:
-    """Request to follow a trajectory, unless there is a fault."""
-    if study.controller.fault_code(memory):
-        return
-    trajectory = plan(study.controller.reference(memory))
-    study.controller.follow(program, memory, trajectory, sum(map(len, rows)))
-    rows.append(trajectory.table)
-
-
 def requests_of(study: Study, run: Scenario, begin: int, end: int) -> list[Request]:
     """
     Return the requests of a run.
@@ -84,8 +74,8 @@ def requests_of(study: Study, run: Scenario, begin: int, end: int) -> list[Reque
     if not isinstance(effect, InLoop):
         return []
     changes = {
-        'goal': lambda program, memory, rows: followed(
-            study, program, memory, rows, lambda start: _path(start, *_new_goal(study, run))),
+        'goal': lambda program, memory, rows: controller.follow(
+            program, memory, lambda start: _path(start, *_new_goal(study, run)), rows),
         'law': lambda program, memory, rows: controller.change(
             program, _other_law(study, run), study.design_of(run.number)),
         'gains': lambda program, memory, rows: controller.change(

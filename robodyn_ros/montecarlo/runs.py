@@ -14,13 +14,13 @@ from robodyn_ros.montecarlo.cases import CYCLE_TEXTS
 from robodyn_ros.montecarlo.judge import (
     FAST_AT_FAULT, Figures, judge, Limits, measure, Recording, STILL)
 from robodyn_ros.montecarlo.measured import criteria as calm_criteria, measured
-from robodyn_ros.montecarlo.plans import (
-    activated, HOLD, noise_of, Plan, plan_of, tables)
-from robodyn_ros.montecarlo.requests import followed, goal_of
+from robodyn_ros.montecarlo.plans import activated, HOLD, noise_of, Plan, plan_of
+from robodyn_ros.montecarlo.requests import goal_of
 from robodyn_ros.montecarlo.scenario import Scenario, scenario
 from robodyn_ros.montecarlo.study import GROUP, LONGEST, Study
 from robodyn_ros.safety import USUAL_RATE
-from robodyn_ros.simulation.fault_loop import CHUNK, fault_numbers, Record, Runs
+from robodyn_ros.simulation.closed_loop import Runs
+from robodyn_ros.simulation.fault_loop import CHUNK, fault_numbers, Record
 from robodyn_ros.text import Criterion
 
 _BEFORE = 0.5     # s recorded before the fault, as in the campaign of processes
@@ -102,7 +102,7 @@ def recorded(study: Study, group: Sequence[Scenario], lockstep: bool = False):
     for chunk in range(len(runs.records), math.ceil(LONGEST / (CHUNK * dt))):
         advance_requests(study, plans, numbers, chunk, runs, rows)
         noise = noise_of(study, [plans[k] for k in numbers])
-        runs = loop.run(runs, noise, tables(study, rows))
+        runs = loop.run_chunk(runs, noise, rows)
         now = (chunk + 1) * CHUNK * dt
         # beside the joints, the rotors of elastic ones
         speed = np.abs(loop.velocities(runs)[:1 + study.drawn]).max(axis=(0, 2, 3))
@@ -144,7 +144,8 @@ def advance_requests(study: Study, plans: Sequence[Plan], numbers: NDArray, chun
     for row, number in enumerate(numbers):
         plan = plans[number]
         if chunk == HOLD:
-            followed(study, programs[row], memories[row], rows, plan.scenario.motion.trajectory)
+            study.controller.follow(programs[row], memories[row],
+                                    plan.scenario.motion.trajectory, rows)
         for request in plan.requests:
             if request.chunk == chunk:
                 request.make(programs[row], memories[row], rows)

@@ -66,8 +66,8 @@ class Study:
     motions : list of Motion
     begins : list of array
         Times of each motion at which a joint is fast, s.
-    host_delays : (2 n, 1) array
-        Recorded delays, s, twice.
+    delays : int
+        Number of recorded delays of the host.
     inertia_at_joints : (nv, 10 nb) array
         Its product with the inertial parameters is the inertia at each joint, without rotors, in
         the position for which `Plant` computes the damping of stops and friction.
@@ -84,7 +84,7 @@ class Study:
     loop: FaultLoop
     motions: list[Motion]
     begins: list[NDArray]
-    host_delays: NDArray
+    delays: int
     inertia_at_joints: NDArray
     drawn: bool
     holds: dict[int, Hold] = field(default_factory=dict)
@@ -98,11 +98,6 @@ class Study:
         """Return the design of an arm, with its loops if they were measured."""
         hold = self.holds.get(number)
         return self.control.design if hold is None else hold.design
-
-    @property
-    def delays(self) -> int:
-        """Return the number of recorded delays."""
-        return len(self.host_delays) // 2
 
 
 def settings_of(model, drawn: bool = False) -> Settings:
@@ -123,13 +118,14 @@ def prepare(robot: Robot, drawn: bool = False) -> Study:
                   stiffness=STIFFEST if drawn else None, backlash=None if drawn else BACKLASH)
     control = ArmController(Dynamics(with_slots(model)), settings_of(model, drawn))
     controller = RolloutCycle(control, LAWS)
-    loop = FaultLoop(plant, controller, model.tip, GROUP, math.ceil(LONGEST * RATE / CHUNK))
+    delays = np.loadtxt(_DELAYS) * 1e-6
+    loop = FaultLoop(plant, controller, model.tip, GROUP, math.ceil(LONGEST * RATE / CHUNK),
+                     np.tile(delays, 2)[:, None])
     loop.warm()
     motions = random_motions(plant.dynamics, MOTIONS, DURATION, SPEED)
-    delays = np.loadtxt(_DELAYS) * 1e-6
     return Study(plant, control, controller, loop, motions,
                  [fast_times(each, model.velocity_limit) for each in motions],
-                 np.tile(delays, 2)[:, None], _inertia_at_joints(plant), drawn)
+                 len(delays), _inertia_at_joints(plant), drawn)
 
 
 def _inertia_at_joints(plant: Plant) -> NDArray:

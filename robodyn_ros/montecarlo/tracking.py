@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robodyn_ros.control import ArmController, Settings, with_slots
 from robodyn_ros.control.laws.table import TRACKING
@@ -18,6 +20,8 @@ from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.model.robot import Robot
 from robodyn_ros.simulation import ClosedLoop, Plant, Spread
 from robodyn_ros.simulation.motion import Motion, plan_motion
+from robodyn_ros.simulation.spread import arms_of, draw, Sample
+from robodyn_ros.trajectory import Reference, Trajectory
 
 DIVERGED, NOT_ENDED = -1, -2  # in addition to the codes of the cycle
 _LEAD = 0.5   # s in which the gains are ramped up; then the motion begins
@@ -148,19 +152,40 @@ def simulate_part(job: Job, numbers: range) -> Figures:
     """
     study = prepare(job)
     loop, controller, motion = study.loop, study.controller, study.motion
+    samples = [draw(loop.plant, job.spread, job.seed, number) for number in numbers]
+    known: dict[bytes, Trajectory] = {}
+
+    def plan(start: Reference) -> Trajectory:  # the same for all arms that start alike
+        place = np.concatenate(start.arrays).tobytes()
+        if place not in known:
+            known[place] = motion.trajectory(start, first)
+        return known[place]
+
     hold, lead, counted = (round(seconds * job.rate) for seconds in (
         _HOLD, _LEAD, motion.duration))
     # steps until the goal counts as reached
     rest = 2 + (math.ceil(job.goal_time * job.rate) if job.goal_tolerance else 0)
-    runs = loop.start(motion.start, job.spread, job.seed, numbers)
-    program = controller.taken_over()
-    loop.run(runs, program, controller.table_values(), hold)
     first = (lead - hold + 1) / job.rate
-    programs, rows = controller.following(
-        program, runs.memory, lambda start: motion.trajectory(start, first))
+    runs = loop.start(np.array([motion.start + each.start for each in samples]),
+                      *arms_of(loop.plant, samples))
+    runs.programs[:] = controller.taken_over()
+    rows: list[NDArray] = []
+    runs = loop.run(runs, noise_of(job.spread, samples, hold), rows)
+    for program, memory in zip(runs.programs, runs.memories):
+        controller.follow(program, memory, plan, rows)
     for steps, counts in ((lead - hold, False), (counted, True), (rest, False)):
-        loop.run(runs, programs, controller.table_values(rows), steps, counts)
-    outcome, ending = loop.outcome(runs), controller.endings(runs.memory)
-    code = np.where(outcome.good, np.nan_to_num(ending.code, nan=NOT_ENDED), DIVERGED).astype(int)
-    return Figures(*outcome[:4], outcome.steps / job.rate, outcome.q, code == 0, code,
-                   ending.joint)
+        runs = loop.run(runs, noise_of(job.spread, samples, steps), rows, counts)
+    found, ending = loop.tracking(runs), controller.endings(runs.memories)
+    code = np.where(loop.good(runs), np.nan_to_num(ending.code, nan=NOT_ENDED), DIVERGED
+                    ).astype(int)
+    return Figures(*found[:4], found.steps / job.rate, loop.arms(runs.state)[:, :loop.plant.nv],
+                   code == 0, code, ending.joint)
+
+
+def noise_of(spread: Spread, samples: Sequence[Sample], steps: int) -> NDArray:
+    """Return the measurement noise, (steps, 2 nv), of each arm if there is any."""
+    sigma, nv = np.array([spread.position_noise, spread.velocity_noise]), len(samples[0].start)
+    if not sigma.any():
+        return np.zeros((steps, 2 * nv))
+    drawn = [each.noise.standard_normal((steps, 2, nv)) for each in samples]
+    return (np.array(drawn) * sigma[:, None]).reshape(len(drawn), steps, -1)

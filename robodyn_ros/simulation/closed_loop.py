@@ -1,30 +1,30 @@
 """
 Controller and plant in one compiled loop: many runs, each with its own arm.
 
-The controller is a pure function of the measured state and its memory; it returns the torque and
-the next memory. The plant has the structure of the model, with inertias as arguments, so that no
-arm needs a compilation of its own. Four arms are simulated at once, in SIMD lanes.
+The controller is the machine code that drives an arm, called for each run; the plant is computed
+for four runs at once, in SIMD lanes. It has the structure of the model, with inertias as
+arguments, so that no arm needs a compilation of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from robodyn_ros.dynamics.coupled_rollout import StatefulFunction
 from robodyn_ros.dynamics.jit.flags import all_of, flag, when
+from robodyn_ros.dynamics.jit.flow import Table
 from robodyn_ros.dynamics.jit.nested import flatten
-from robodyn_ros.dynamics.jit.program import Argument
 from robodyn_ros.dynamics.jit.trace import absolute, maximum
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.simulation.plant import Plant
-from robodyn_ros.simulation.spread import draw, joint_constants, Sample, Spread
-from robodyn_ros.simulation.step import constants_size, plant_step, State, state_size
+from robodyn_ros.simulation.step import Constants, constants_size, plant_step, State, state_size
 
-_APPLIED = State._fields.index('applied')
 # rows of the figures, one number per joint; the last number is the count of steps
 _SQUARES, _PEAK_ERROR, _PEAK_TORQUE, _CUT = range(4)
 _ROWS = 4
@@ -32,68 +32,177 @@ _ROWS = 4
 
 class Controller(Protocol):
     """
-    Interface of a controller.
+    Interface of a controller: a function in machine code, called for states and their absence.
 
     Attributes
     ----------
     key : str or None
-        Identifier of all code that `compute_torque` and `tracking` compile to.
-    memory, program : (k,) array
-        Initial values; the loop uses their lengths.
+        Key of its code.
+    memory, program : array
+        Memory of a controller that has not begun, and its program.
+    sending, following : tuple of int
+        Indices of the values of the memory from which `sends` and `faulted`, or `tracking`, tell.
 
     """
 
     key: str | None
     memory: NDArray
     program: NDArray
+    sending: tuple[int, ...]
+    following: tuple[int, ...]
 
     @property
-    def tables(self) -> Mapping[str, Argument]:
-        """Return the lookup tables of `compute_torque`."""
+    def function(self) -> StatefulFunction:
+        """Return the function."""
 
-    def compute_torque(self, tables, now, q, qd, effort, memory, program):
-        """Return the torque and the next memory, as scalars; `tables` by name."""
+    def argument(self, given) -> list:
+        """
+        Return the argument of the function, as scalars.
 
-    def tracking(self, memory):
-        """Return reference, flag that it is followed, and flags of joints with limited torque."""
+        given: namespace of `begins`, `received` and `waits` (flags of the kind of call),
+        `arrival`, `stamp` and `clock` (s), `q`, `qd`, `effort`.
+        """
+
+    def sends(self, observed):
+        """
+        Return the flag that the torque of a state, or of a state that is missing, is sent.
+
+        observed: values of the next memory at `sending`.
+        """
+
+    def faulted(self, observed):
+        """Return the code of the fault that is latched, 0 for none; observed: as for `sends`."""
+
+    def tracking(self, observed):
+        """
+        Return reference, flag that it is followed, and flags of joints with limited torque.
+
+        observed: values of the next memory at `following`.
+        """
+
+    def use_path(self, rows: list) -> None:
+        """Use tables of trajectories, one after the other; the list is joined into one."""
+
+    def on_floats(self, rows: Sequence, argument: list, memory: list, program: list) -> tuple:
+        """Return torque and next memory, computed in Python."""
 
 
-@dataclass(eq=False)
-class Runs:
+class Step(Protocol):
     """
-    Runs in progress; one row per run.
+    Both parts of a step, before and after the call of the controller, over scalars.
 
     Attributes
     ----------
-    plant : (N, p) array
-        States of the arms, see `step.State`.
-    memory : (N, m) array
-        Memory of the controller.
-    figures : (N, 4 nv + 1) array
-        Statistics so far.
-    steps : int
-        Number of steps so far.
+    key : str
+        Key of its code.
+    state_sizes : tuple of int
+        Lengths of what begins a record, arm, and others; the last is the number of steps.
+    constant_sizes : tuple of int
+        Lengths of joints, inertias, and others.
+    kept_size : int
+        Length of what the second part needs of the first.
+    recorded : int
+        Number of leading values of the state that are recorded.
+    observed : tuple of int
+        Indices of the values of the memory that the second part needs.
+    tables : dict of str to Table
+        Tables of both parts.
+
+    """
+
+    key: str
+    state_sizes: tuple[int, ...]
+    constant_sizes: tuple[int, ...]
+    kept_size: int
+    recorded: int
+    observed: tuple[int, ...]
+    tables: dict[str, Table]
+
+    def first(self, tree, runtime, state, constants, noise, *tables):
+        """Return the argument of the controller, and what `then` needs."""
+
+    def then(self, tree, runtime, kept, constants, result, *tables):
+        """Return the next state."""
+
+
+class TrackingStep:
+    """
+    A step without faults, that counts how well the reference is followed.
+
+    State: figures, arm, number of steps. Constants: joints, inertias, whether the step counts.
+
+    Parameters
+    ----------
+    plant, controller
+        As for `ClosedLoop`.
+
+    """
+
+    recorded, tables = 0, dict[str, Table]()
+    state_sizes: tuple[int, ...]
+    constant_sizes: tuple[int, ...]
+
+    def __init__(self, plant: Plant, controller: Controller):
+        nv = plant.nv
+        self._controller, self._options = controller, plant.options
+        self.key, self.observed = f'tracking|{plant.options}', controller.following
+        self.state_sizes = _ROWS * nv + 1, state_size(nv), 1
+        self.constant_sizes = constants_size(nv), 10 * plant.model.nb, 1
+        self.kept_size = sum(self.state_sizes)
+
+    def first(self, tree, runtime, state, constants, noise):
+        """Return the argument of the controller, and the state."""
+        n = tree.nv
+        _, arm, (k,) = parts(state, self.state_sizes)
+        now = k * parts(constants, self.constant_sizes)[0][-1]
+        rows = State(*parts(arm, [n] * len(State._fields)))
+        q, qd = ([x + e for x, e in zip(row, noise[i * n:])]
+                 for i, row in enumerate((rows.position, rows.velocity)))
+        return self._controller.argument(SimpleNamespace(
+            begins=1.0, received=0.0, waits=0.0, arrival=now, stamp=now, clock=now,
+            q=q, qd=qd, effort=rows.applied)), state
+
+    def then(self, tree, runtime, kept, constants, result):
+        """Return the next state."""
+        n, torque = tree.nv, result[:tree.nv]
+        figures, arm, (k,) = parts(kept, self.state_sizes)
+        joints, inertias, (counted,) = parts(constants, self.constant_sizes)
+        # payloads are part of the inertias
+        own = tree.with_parameters(inertias).without_payloads()
+        after = plant_step(own, runtime, arm, torque, [0.0] * n, joints, **self._options)
+        reference, follows, cut = self._controller.tracking(result[n:])
+        counts = all_of([flag(counted), flag(after[-1]), follows])
+        figures = when(counts, _accumulated(figures, arm[:n], reference, torque, cut), figures)
+        return flatten([figures, after, k + 1.0])
+
+
+class Runs(NamedTuple):
+    """
+    Runs in progress, one row per run.
+
+    Attributes
+    ----------
+    state : (N, s) array
+        What the step keeps: figures or records of the last step, arm, number of steps.
+    memories, programs : (N, ...) array
+        Memories and programs of the controllers; changed in place to request something.
     constants : (N, c) array
-        Constants of the arms.
-    samples : list of Sample
-        Parameters of the arms.
-    noise : (2,) array
-        Standard deviations of measured position and velocity.
+        Constants of the arms, and of the step.
+    records : list of (N, T, r) array
+        Records of the steps so far, in parts; none without faults.
 
     """
 
-    plant: NDArray
-    memory: NDArray
-    figures: NDArray
-    steps: int
+    state: NDArray
+    memories: NDArray
+    programs: NDArray
     constants: NDArray
-    samples: list[Sample]
-    noise: NDArray
+    records: list[NDArray]
 
 
-class Outcome(NamedTuple):
+class Tracking(NamedTuple):
     """
-    Result of the runs, over the counted steps.
+    Figures of runs, over the counted steps in which the reference was followed.
 
     Attributes
     ----------
@@ -105,10 +214,6 @@ class Outcome(NamedTuple):
         Fraction of the steps in which a limit reduced the torque.
     steps : (N,) array
         Number of counted steps.
-    q : (N, nv) array
-        Final position.
-    good : (N,) array of bool
-        False where a run diverged; it stays in its last finite state.
 
     """
 
@@ -117,151 +222,126 @@ class Outcome(NamedTuple):
     torque: NDArray
     cut: NDArray
     steps: NDArray
-    q: NDArray
-    good: NDArray
 
 
 class ClosedLoop:
     """
-    Runs of one controller on arms that differ from its model.
+    Runs of one controller on many arms.
 
     Parameters
     ----------
     plant : Plant
-        Nominal arm; the controller is evaluated in each of its steps.
+        Nominal arm; the controller is called in each of its steps.
     controller : Controller
         Controller of all runs.
+    step : Step, optional
+        What happens in a step; default no faults, see `TrackingStep`.
 
     """
 
-    def __init__(self, plant: Plant, controller: Controller):
+    def __init__(self, plant: Plant, controller: Controller, step: Step | None = None):
         self.plant, self.controller = plant, controller
-        nv, options = plant.nv, plant.options
-        self._sizes = (state_size(nv), len(controller.memory), _ROWS * nv + 1, 1)
-        self._given = (len(controller.program), constants_size(nv), 10 * plant.model.nb, 1)
-
-        def step(tree, runtime, state, constants, inputs, *tables):
-            return self._step(tree, runtime, state, constants, inputs, tables, options)
-
-        self._run = plant.dynamics.rollout(
-            step, sum(self._sizes), sum(self._given), 2 * nv, 1,
-            f'closed_loop|{options}|{controller.key}', controller.tables)
-
-    def _step(self, tree, runtime, state, constants, inputs, tables, options):
-        n, controller = tree.nv, self.controller
-        arm, memory, figures, (k,) = parts(state, self._sizes)
-        program, joints, inertias, (counted,) = parts(constants, self._given)
-        effort = arm[_APPLIED * n:(_APPLIED + 1) * n]
-        q, qd = ([x + noise for x, noise in zip(arm[i * n:(i + 1) * n], inputs[i * n:])]
-                 for i in range(2))
-        torque, memory = controller.compute_torque(
-            dict(zip(controller.tables, tables)), k * joints[-1], q, qd, effort, memory, program)
-        # payloads are part of the inertias
-        own = tree.with_parameters(inertias).without_payloads()
-        after = plant_step(own, runtime, arm, torque, [0.0] * n, joints, **options)
-        reference, follows, cut = controller.tracking(memory)
-        counts = all_of([flag(counted), flag(after[-1]), follows])
-        figures = when(counts, _accumulated(figures, arm[:n], reference, torque, cut), figures)
-        return flatten([after, memory, figures, k + 1.0])
+        self.step = step = step or TrackingStep(plant, controller)
+        self._run = plant.dynamics.coupled_rollout(
+            step.first, step.then,
+            (sum(step.state_sizes), sum(step.constant_sizes), 2 * plant.nv, step.kept_size),
+            replace(controller.function, observed=step.observed), step.recorded,
+            f'{step.key}|{controller.key}', step.tables)
 
     def warm(self) -> None:
         """Compile the loop, or load it from the cache."""
         self._run.warm()
 
-    def start(self, q: ArrayLike, spread: Spread, seed: int, numbers: Sequence[int]) -> Runs:
+    def start(self, q: NDArray, joints: NDArray, inertias: NDArray, *others: NDArray) -> Runs:
         """
         Return runs of arms at rest, before the first step.
 
         Parameters
         ----------
-        q : (nv,) array_like
-            Nominal initial position.
-        spread : Spread
-            Spread of the arms.
-        seed : int
-            Seed; seed and number of a run determine its arm.
-        numbers : sequence of int
-            Numbers of the runs.
+        q, joints, inertias : (N, ...) array
+            Position, constants and inertial parameters of each arm, see `step.Constants` and
+            `Dynamics.parameters`.
+        *others : (N, ...) array
+            Further constants of the step.
 
         """
-        plant, nv = self.plant, self.plant.nv
-        q = np.asarray(q, dtype=float)
-        if q.shape != (nv,):
-            raise ArgumentError(f'q must have shape ({nv},), got {q.shape}')
-        if not len(numbers):
-            raise ArgumentError('there must be at least one run')
-        samples = [draw(plant, spread, seed, number) for number in numbers]
-        arms = np.zeros((len(samples), state_size(nv)))
-        arms[:, :nv], arms[:, -1] = q + [each.start for each in samples], 1.0
-        return Runs(
-            arms, np.tile(self.controller.memory, (len(samples), 1)),
-            np.zeros((len(samples), _ROWS * nv + 1)), 0,
-            np.array([np.concatenate([joint_constants(plant, each.friction),
-                                      each.parameters.ravel()]) for each in samples]),
-            samples, np.array([spread.position_noise, spread.velocity_noise]))
+        sizes, nv = self.step.constant_sizes, self.plant.nv
+        for name, array, size in (('q', q, nv), ('joints', joints, sizes[0]),
+                                  ('inertias', inertias, sizes[1])):
+            if np.shape(array) != (len(q), size) or not len(q):
+                raise ArgumentError(f'{name} must have shape (N, {size}), with one run at least; '
+                                    f'got {np.shape(array)}', name=name)
+        count = len(q)
+        constants = np.zeros((count, sum(sizes)))
+        given = np.concatenate([joints, inertias, *others], axis=1)
+        constants[:, :given.shape[1]] = given
+        state = np.zeros((count, sum(self.step.state_sizes)))
+        arm = self.arms(state)
+        arm[:, :nv], arm[:, -1] = q, 1.0
+        if self.plant.options['elastic']:
+            gap = State._fields.index('gap') * nv
+            arm[:, gap:gap + nv] = self._loaded(q, joints, inertias)
+        memories, programs = (np.tile(each, (count, 1)) for each in (
+            self.controller.memory, self.controller.program))
+        return Runs(state, memories, programs, constants, [])
 
-    def run(self, runs: Runs, program: ArrayLike, tables: Sequence, steps: int,
-            counted: bool = False, threads: int = 1) -> None:
+    def _loaded(self, q: NDArray, joints: NDArray, inertias: NDArray) -> NDArray:
+        """Return the gaps of springs that carry the weight of the arms, (N, nv)."""
+        nv, still = self.plant.nv, np.zeros(self.plant.nv)
+        place = Constants._fields.index('stiffness')
+        stiffness = joints[:, place * nv:(place + 1) * nv]
+        weight = np.array([self.plant.dynamics.regressor(each, still, still) @ own
+                           for each, own in zip(q, inertias)])
+        return np.divide(weight, stiffness, out=np.zeros_like(weight), where=stiffness > 0.0)
+
+    def arms(self, state: NDArray) -> NDArray:
+        """Return the states of the arms, (N, p), see `step.State`: a view."""
+        begin, size = self.step.state_sizes[:2]
+        return state[:, begin:begin + size]
+
+    def good(self, runs: Runs) -> NDArray:
+        """Return which runs did not diverge, (N,); the others stay in their last finite state."""
+        return self.arms(runs.state)[:, -1] != 0.0
+
+    def run(self, runs: Runs, noise: NDArray, rows: list, counted: bool = False) -> Runs:
         """
-        Simulate some steps, in place.
+        Return the runs after some steps.
 
         Parameters
         ----------
         runs : Runs
             As returned by `start`.
-        program : (k,) or (N, k) array_like
-            Program of the controller; one for all runs, or one per run.
-        tables : sequence
-            Contents of the controller's tables.
-        steps : int
-            Number of steps.
+        noise : (T, 2 nv) or (N, T, 2 nv) array
+            Errors of positions, then of velocities.
+        rows : list
+            Tables of trajectories.
         counted : bool
-            Whether they count in the figures, while the reference is followed.
-        threads : int
-            Number of threads.
+            Whether the steps count in the figures, while the reference is followed.
 
         """
-        count = len(runs.plant)
-        size = len(self.controller.program)
-        program = np.asarray(program, dtype=float)
-        if program.shape not in ((size,), (count, size)):
-            raise ArgumentError(f'program must have shape ({size},) or ({count}, {size}), got '
-                                f'{program.shape}')
-        state = np.column_stack([runs.plant, runs.memory, runs.figures,
-                                 np.full(count, float(runs.steps))])
-        constants = np.column_stack([np.broadcast_to(program, (count, size)), runs.constants,
-                                     np.full(count, float(counted))])
-        inputs = self._noise(runs, steps)
-        if count == 1:  # a single run would be other code, with other rounding
-            state, constants = (np.repeat(each, 2, axis=0) for each in (state, constants))
-            inputs = inputs if inputs.ndim == 2 else np.repeat(inputs, 2, axis=0)
-        state, _ = self._run(state, constants, inputs, every=max(steps, 1), threads=threads,
-                             tables=tables)
-        runs.plant, runs.memory, runs.figures, _ = np.split(
-            state[:count], np.cumsum(self._sizes)[:-1], axis=1)
-        runs.steps += steps
+        runs.constants[:, -1] = counted
+        return self._advanced(runs, noise, rows)[0]
 
-    def _noise(self, runs: Runs, steps: int) -> NDArray:
-        """Return the measurement noise, (steps, 2 nv), per run if there is any."""
-        if not runs.noise.any():
-            return np.zeros((steps, 2 * self.plant.nv))
-        drawn = [each.noise.standard_normal((steps, 2, self.plant.nv)) for each in runs.samples]
-        return (np.array(drawn) * runs.noise[:, None]).reshape(len(drawn), steps, -1)
+    def _advanced(self, runs: Runs, noise: NDArray, rows: list, tables: Sequence = (),
+                  out: NDArray | None = None) -> tuple[Runs, NDArray]:
+        """Return the runs after some steps, and the records of these steps."""
+        self.controller.use_path(rows)
+        state, memories, out = self._run(runs.state, runs.memories, runs.programs, runs.constants,
+                                         noise, tables, out)
+        return runs._replace(state=state, memories=memories), out
 
-    def outcome(self, runs: Runs) -> Outcome:
-        """Return the result of the runs so far."""
-        nv = self.plant.nv
-        kept, steps = runs.figures[:, :-1].reshape(-1, _ROWS, nv), runs.figures[:, -1]
+    def tracking(self, runs: Runs) -> Tracking:
+        """Return the figures of runs without faults."""
+        figures = runs.state[:, :self.step.state_sizes[0]]
+        kept, steps = figures[:, :-1].reshape(-1, _ROWS, self.plant.nv), figures[:, -1]
         with np.errstate(invalid='ignore'):
             squares, cut = (kept[:, row] / steps[:, None] for row in (_SQUARES, _CUT))
-        return Outcome(np.sqrt(squares), kept[:, _PEAK_ERROR], kept[:, _PEAK_TORQUE], cut, steps,
-                       runs.plant[:, :nv], runs.plant[:, -1] != 0.0)
+        return Tracking(np.sqrt(squares), kept[:, _PEAK_ERROR], kept[:, _PEAK_TORQUE], cut, steps)
 
 
 def _accumulated(figures, q, reference, torque, cut):
     """Return the figures after one more step."""
-    n = len(q)
-    squares, peak_error, peak_torque, cuts = (figures[k * n:(k + 1) * n] for k in range(_ROWS))
+    squares, peak_error, peak_torque, cuts = parts(figures, [len(q)] * _ROWS)
     error = [a - b for a, b in zip(q, reference)]
     return [*(s + e * e for s, e in zip(squares, error)),
             *(maximum(p, absolute(e)) for p, e in zip(peak_error, error)),

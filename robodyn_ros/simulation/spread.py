@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
@@ -90,6 +91,12 @@ def draw(plant: Plant, spread: Spread, seed: int, number: int) -> Sample:
     phi[:, 1:4] += mass[:, None] * shift
     return Sample(phi, np.exp(spread.friction * rng.standard_normal(plant.nv)),
                   spread.start * rng.standard_normal(plant.nv), rng)
+
+
+def arms_of(plant: Plant, samples: Sequence[Sample]) -> tuple[NDArray, NDArray]:
+    """Return the constants of arms for a `ClosedLoop`: of the joints, and inertial parameters."""
+    return (np.array([joint_constants(plant, each.friction) for each in samples]),
+            np.array([each.parameters.ravel() for each in samples]))
 
 
 def joint_constants(plant: Plant, friction: NDArray) -> NDArray:

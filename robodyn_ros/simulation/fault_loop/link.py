@@ -1,5 +1,5 @@
 """
-Link between arm and controller: reported states and received commands, changed by a fault.
+Link between arm and controller: reported states, received commands, and the host in between.
 
 As in the simulator, faults are evaluated at the begin of a step; the state at its end has those of
 the step before.
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.dynamics.jit.flags import all_of, any_of, equal, flag, no, when
-from robodyn_ros.dynamics.jit.flow import choose
+from robodyn_ros.dynamics.jit.flow import choose, lookup
 from robodyn_ros.dynamics.jit.trace import floor, minimum, nearest, select
 
 
@@ -174,3 +174,22 @@ def driven(f, on, on_before, link, torque, sent, late, dt):
     return motors, braked, link._replace(
         command=command, late=torque, has_delayed=flag(sent) & flag(late), since=since,
         braked=when(braked, 1.0, 0.0))
+
+
+def host_delay(f, on, begins, delays, step, time, dt, link):
+    """
+    Return the flag that the host runs in this step, the delay of its answer, and the next memory.
+
+    The host is busy for the recorded delay of each step, times a factor. While it is, states are
+    replaced by newer ones, as in a queue of one. A pause is one long delay.
+    """
+    factor = f.usual_delays + select(on, f.delays, 0.0)
+    (recorded,) = lookup(delays, f.row + step, [0])
+    delay = factor * recorded + select(begins, f.pause, 0.0)
+    asleep = link.free > time + dt * (1.0 - 1e-9)
+    waited = select(link.free > time, link.free - time, 0.0)
+    answered = waited + delay
+    too_late = answered > dt * (1.0 - 1e-9)
+    runs = no(asleep | too_late)
+    free = when(no(asleep) & too_late, time + answered, link.free)
+    return runs, answered, link._replace(free=free)

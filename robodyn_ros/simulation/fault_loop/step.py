@@ -9,12 +9,11 @@ from robodyn_ros.dynamics.jit.flags import any_above, any_of, equal, flag, no, w
 from robodyn_ros.dynamics.jit.flow import choose, lookup, Table
 from robodyn_ros.dynamics.jit.nested import flatten
 from robodyn_ros.dynamics.jit.trace import absolute, select
-from robodyn_ros.simulation.closed_loop import parts
+from robodyn_ros.simulation.closed_loop import Controller, parts
 from robodyn_ros.simulation.fault_loop import records
-from robodyn_ros.simulation.fault_loop.controller import Controller
 from robodyn_ros.simulation.fault_loop.fault_numbers import active, fault_of, numbers_size
-from robodyn_ros.simulation.fault_loop.host import host_delay
-from robodyn_ros.simulation.fault_loop.link import driven, link_of, link_size, measured
+from robodyn_ros.simulation.fault_loop.link import (
+    driven, host_delay, link_of, link_size, measured)
 from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.simulation.step import Constants, constants_size, plant_step, state_size
 
@@ -23,7 +22,7 @@ NORMAL, MEASURE, BEGIN = 0.0, 1.0, 2.0
 TABLES = ('delays', 'stamps', 'history')
 
 
-class Step:
+class FaultStep:
     """
     Both parts of a step, before and after the call of the controller.
 
@@ -45,13 +44,15 @@ class Step:
     constant_sizes : tuple of int
         Lengths of the constants: joints, inertias, fault, and kind of the step, number of the run,
         lockstep, time at the first state.
-    kept_sizes : tuple of int
-        Lengths of what the second part needs: arm, link, and number of the step, delay, flag that
-        the controller was called.
     tables : dict of str to Table
         Recorded delays of the host, stamps, and records of all runs.
+    key, kept_size, recorded, observed
+        See `closed_loop.Step`.
 
     """
+
+    state_sizes: tuple[int, ...]
+    constant_sizes: tuple[int, ...]
 
     def __init__(self, plant: Plant, controller: Controller, tip: str, capacity: int):
         nv = plant.nv
@@ -59,8 +60,12 @@ class Step:
         self._frame = plant.dynamics.frame(tip)
         self.state_sizes = nv + records.MARKS, state_size(nv), link_size(nv), 1
         self.constant_sizes = (constants_size(nv), 10 * plant.model.nb, numbers_size(nv), 4)
-        self.kept_sizes = state_size(nv), link_size(nv), 3
-        self.tables = dict(zip(TABLES, (Table(1), Table(1), Table(records.size(nv)))))
+        # arm, link, and number of the step, delay, flag that the controller was called
+        self._kept_sizes = state_size(nv), link_size(nv), 3
+        self.kept_size, self.recorded = sum(self._kept_sizes), records.size(nv)
+        self.tables = dict(zip(TABLES, (Table(1), Table(1), Table(self.recorded))))
+        self.observed = controller.sending
+        self.key = f'faults|{plant.options}|{tip}|{capacity}|{records.CHUNK}'
 
     def first(self, tree, runtime, state, constants, noise, *tables):
         """Return the argument of the controller, and what `then` needs: arm, link and host."""
@@ -90,7 +95,7 @@ class Step:
     def then(self, tree, runtime, kept, constants, result, *_tables):
         """Return the next state: driver and plant."""
         n = tree.nv
-        arm, link, (k, delay, called) = parts(kept, self.kept_sizes)
+        arm, link, (k, delay, called) = parts(kept, self._kept_sizes)
         joints, inertias, numbers, (kind, *_) = parts(constants, self.constant_sizes)
         f, link = fault_of(numbers, n), link_of(link, n)
         dt, torque, q = joints[-1], result[:n], arm[:n]

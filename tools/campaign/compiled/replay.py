@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.control.terms import Term
-from robodyn_ros.montecarlo.plans import noise_of, Plan, plan_of, tables
+from robodyn_ros.montecarlo.plans import noise_of, Plan, plan_of
 from robodyn_ros.montecarlo.runs import advance_requests, begun
 from robodyn_ros.montecarlo.scenario import Scenario
 from robodyn_ros.montecarlo.study import Study
 from robodyn_ros.picture import colour, picture
-from robodyn_ros.simulation.fault_loop import CHUNK, Record, Runs
+from robodyn_ros.simulation.closed_loop import Runs
+from robodyn_ros.simulation.fault_loop import CHUNK, Record
 
 
 class Step(NamedTuple):
@@ -30,7 +31,7 @@ class Step(NamedTuple):
         The run before the step, one row.
     noise : (2 nv,) array
         Random numbers of the sensors.
-    rows : (n, k) array
+    rows : list of (n, k) array
         Segments of the trajectories.
     memory : array
         Memory of the controller after the step.
@@ -42,7 +43,7 @@ class Step(NamedTuple):
     number: int
     runs: Runs
     noise: NDArray
-    rows: NDArray
+    rows: list[NDArray]
     memory: NDArray
     record: NDArray
 
@@ -56,9 +57,8 @@ def steps_of(study: Study, plan: Plan, count: int, lockstep: bool = False) -> It
         noise = np.broadcast_to(noise_of(study, [plan]), (1, CHUNK, 2 * study.plant.nv))
         for k in range(min(CHUNK, count - chunk * CHUNK)):
             before = runs._replace(programs=runs.programs.copy())
-            given = tables(study, rows)
-            runs = loop.single_step(runs, noise[:, k:k + 1], given, chunk * CHUNK + k)
-            yield Step(chunk * CHUNK + k + 1, before, noise[0, k], given[-1],
+            runs = loop.single_step(runs, noise[:, k:k + 1], rows, chunk * CHUNK + k)
+            yield Step(chunk * CHUNK + k + 1, before, noise[0, k], list(rows),
                        runs.memories[0].copy(), runs.state[0, :loop.recorded].copy())
 
 
@@ -106,7 +106,7 @@ def replay(study: Study, run: Scenario, every: int = 1) -> Replay:
     for each in steps_of(study, plan, length_of(study, plan)):
         if every and each.number % every == 0:
             made = study.loop.step_on_floats(each.runs, each.noise, records or [each.record],
-                                             [study.host_delays, each.rows])
+                                             each.rows)
             off = np.abs(made[:nv] - each.record[:nv]) / study.model.effort_limit
             worst, compared = max(worst, float(off.max())), compared + 1
         records.append(each.record)

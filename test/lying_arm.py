@@ -13,7 +13,7 @@ from robodyn_ros.dynamics.loads import with_slots
 from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.simulation import FaultSchedule, parse_fault, Plant, Sensors, SensorSettings
-from robodyn_ros.simulation.fault_injection import FaultInjector, StateReport
+from robodyn_ros.simulation.reports import FaultyReports, StateReport
 from robodyn_ros.trajectory import TrajectoryPoint
 
 STEP = 5e-4        # s, of the arm
@@ -101,7 +101,7 @@ class LyingArm:
         names = model.joint_names
         self._sensors = Sensors(model.nv, SensorSettings(**(sensors or {})))
         self._schedule = FaultSchedule(names, [parse_fault(each, names) for each in faults])
-        self._injector, self._effort = FaultInjector(), effort
+        self._faulty, self._effort = FaultyReports(), effort
         self._lag, self._twice, self._filtered = lag, twice, None
         self._wraps = np.isin(names, continuous)
         self.period, self._jitter = 1.0 / rate, jitter
@@ -190,7 +190,7 @@ class LyingArm:
         report = StateReport(self.model.joint_names, q, self._filtered.copy(),
                              self._effort * sensors.effort, round(1e9 * self.now))
         self._schedule.update(self.time)
-        return self._injector.apply(self.time, report, self._schedule.active)
+        return self._faulty.apply(self.time, report, self._schedule.active)
 
     def go(self, seconds, share=0.6):
         """Move from rest to rest, on the side with more room; return why not, '' if it does."""

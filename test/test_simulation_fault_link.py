@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from robodyn_ros.montecarlo.cases import CASES
 from robodyn_ros.montecarlo.effects import Draw, Faulty
-from robodyn_ros.simulation.fault_injection import FaultInjector, StateReport
+from robodyn_ros.simulation.reports import FaultyReports, StateReport
 from robodyn_ros.simulation.fault_loop.fault_numbers import active, fault_of, numbers
 from robodyn_ros.simulation.fault_loop.link import (
     driven, host_delay, link_of, measured, new_link)
@@ -32,7 +32,7 @@ def reported_by_simulator(case, draw):
     fault = Fault(BEGIN - 0.5 * DT, effect.kind, tuple(
         NAMES[j] for j in draw.joints[:effect.joints]), LASTS,
         effect.size(draw) if effect.amount else 0.0)
-    schedule, injector, found = FaultSchedule(NAMES, [fault]), FaultInjector(), []
+    schedule, injector, found = FaultSchedule(NAMES, [fault]), FaultyReports(), []
     for k, state in enumerate(STATES):
         schedule.update((k - 1) * DT)  # the faults of the step that leads to this state
         reports = injector.apply(k * DT, StateReport(NAMES, *state, round(1e9 * (1.0 + k * DT))),

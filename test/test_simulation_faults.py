@@ -4,9 +4,9 @@ import math
 import numpy as np
 import pytest
 from robodyn_ros.exceptions import ArgumentError
-from robodyn_ros.simulation.fault_injection import (
-    commands_dropped, emergency_stop, FaultInjector, lost_torque, StateReport)
+from robodyn_ros.simulation.fault_loop.fault_numbers import numbers
 from robodyn_ros.simulation.faults import Campaign, Fault, FaultSchedule, KINDS, parse_fault
+from robodyn_ros.simulation.reports import FaultyReports, StateReport
 
 JOINTS = ('hip', 'knee', 'toe')
 
@@ -16,8 +16,8 @@ def report(stamp=10**9, position=(1.0, 2.0, 3.0)):
                        np.array([10.0, 20.0, 30.0]), stamp)
 
 
-def faulty(*faults, time=1.0, injector=None):
-    return (injector or FaultInjector()).apply(time, report(), faults)
+def faulty(*faults):
+    return FaultyReports().apply(1.0, report(), faults)
 
 
 @pytest.mark.parametrize('entry, fault', [
@@ -143,54 +143,67 @@ def test_what_the_wire_shows_of_each_fault():
 
 
 def test_a_frozen_encoder_stays_where_it_was_and_moves_on_after():
-    injector, fault = FaultInjector(), Fault(1.0, 'freeze', ('knee',), 1.0)
+    reports, fault = FaultyReports(), Fault(1.0, 'freeze', ('knee',), 1.0)
     for k in range(3):
-        output, = injector.apply(1.0, report(position=(k, 10.0 + k, 0.0)), (fault,))
+        output, = reports.apply(1.0, report(position=(k, 10.0 + k, 0.0)), (fault,))
         assert list(output.position) == [k, 10.0, 0.0] and output.velocity[1] == 0.0
-        assert not injector.idle
-    output, = injector.apply(2.0, report(position=(9.0, 19.0, 0.0)), ())
-    assert output.position[1] == 19.0 and injector.idle
+        assert not reports.idle
+    output, = reports.apply(2.0, report(position=(9.0, 19.0, 0.0)), ())
+    assert output.position[1] == 19.0 and reports.idle
 
 
 def test_a_state_is_repeated_under_new_stamps():
-    injector, fault = FaultInjector(), Fault(1.0, 'repeat', (), 1.0)
+    reports, fault = FaultyReports(), Fault(1.0, 'repeat', (), 1.0)
     for k in range(3):
-        output, = injector.apply(1.0, report(stamp=k, position=(k, 1.0, 2.0)), (fault,))
+        output, = reports.apply(1.0, report(stamp=k, position=(k, 1.0, 2.0)), (fault,))
         assert list(output.position) == [0.0, 1.0, 2.0] and output.stamp == k
-        assert not injector.idle
-    output, = injector.apply(2.0, report(position=(9.0, 1.0, 2.0)), ())
-    assert output.position[0] == 9.0 and injector.idle
+        assert not reports.idle
+    output, = reports.apply(2.0, report(position=(9.0, 1.0, 2.0)), ())
+    assert output.position[0] == 9.0 and reports.idle
 
 
 def test_a_second_arm_reports_by_turns_with_the_first():
-    injector, fault = FaultInjector(), Fault(1.0, 'second_arm', (), 1.0, 0.5)
-    other, own = (injector.apply(1.0, report(stamp=k), (fault,))[0] for k in range(2))
+    reports, fault = FaultyReports(), Fault(1.0, 'second_arm', (), 1.0, 0.5)
+    other, own = (reports.apply(1.0, report(stamp=k), (fault,))[0] for k in range(2))
     assert list(other.position) == [1.5, 2.5, 3.5] and not other.velocity.any()
     assert list(own.position) == [1.0, 2.0, 3.0] and own.velocity.all()
 
 
 def test_one_velocity_of_fifty_is_an_outlier():
-    injector, fault = FaultInjector(), Fault(0.0, 'velocity_outliers', ('knee',), 1.0, 1e5)
-    velocities = np.array([injector.apply(0.0, report(stamp=k), (fault,))[0].velocity
+    reports, fault = FaultyReports(), Fault(0.0, 'velocity_outliers', ('knee',), 1.0, 1e5)
+    velocities = np.array([reports.apply(0.0, report(stamp=k), (fault,))[0].velocity
                            for k in range(200)])
     assert np.flatnonzero(velocities[:, 1] == 1e5).tolist() == [49, 99, 149, 199]
     assert (velocities[:, 0] == 0.1).all() and (velocities[:, 2] == 0.3).all()
 
 
 def test_delayed_states_keep_their_stamps_and_their_order():
-    injector, fault = FaultInjector(), Fault(0.0, 'delay', (), 1.0, 0.003)
+    reports, fault = FaultyReports(), Fault(0.0, 'delay', (), 1.0, 0.003)
     came = []
     for k in range(10):
         active = (fault,) if k < 7 else ()
-        came += [(k, output.stamp) for output in injector.apply(1e-3 * k, report(stamp=k), active)]
+        came += [(k, output.stamp) for output in reports.apply(1e-3 * k, report(stamp=k), active)]
     assert came == [(3, 0), (4, 1), (5, 2), (6, 3), (7, 4), (7, 5), (7, 6), (7, 7), (8, 8), (9, 9)]
 
 
-def test_motors():
-    torque = np.array([1.0, 2.0, 3.0])
-    active = (Fault(0.0, 'torque_loss', ('knee',)), Fault(0.0, 'nan'))
-    assert list(lost_torque(active, torque, JOINTS)) == [1.0, 0.0, 3.0]
-    assert list(torque) == [1.0, 2.0, 3.0]
-    assert lost_torque((), torque, JOINTS) is torque
-    assert emergency_stop((Fault(0.0, 'estop'),)) and not emergency_stop(active)
-    assert commands_dropped((Fault(0.0, 'deaf'),)) and not commands_dropped(active)
+def test_faults_of_motors_and_commands():
+    motors = Fault(0.0, 'torque_loss', ('knee',)).numbers(JOINTS)['motor']
+    assert list(motors) == [1.0, 0.0, 1.0]
+    assert Fault(0.0, 'estop').numbers(JOINTS) == {'brakes': 1.0}
+    assert Fault(0.0, 'deaf').numbers(JOINTS) == {'deaf': 1.0}
+
+
+def test_every_kind_has_numbers_of_the_loop():
+    for name, kind in KINDS.items():
+        joints = JOINTS[:kind.joints[0]]
+        found = numbers(3, Fault(0.0, name, joints, amount=0.1).numbers(JOINTS))
+        assert (name == 'extra') == np.array_equal(found, numbers(3))
+
+
+def test_several_faults_at_once():
+    one, = faulty(Fault(1.0, 'velocity_scale', (), amount=2.0), Fault(1.0, 'freeze', ('hip',)),
+                  Fault(1.0, 'clock_jump', amount=0.5), Fault(1.0, 'clock_jump', amount=0.25),
+                  Fault(1.0, 'missing', ('toe',)))
+    assert one.names == ('hip', 'knee') and list(one.velocity) == [0.0, 0.4]
+    assert list(one.position) == [1.0, 2.0] and one.stamp == 1_750_000_000
+    assert faulty(Fault(1.0, 'missing', ('toe',)), Fault(1.0, 'silence')) == []

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 import math
 from typing import Protocol
 import zlib
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from robodyn_ros.model import Payload, RobotModel
+from robodyn_ros.simulation.faults import KINDS, Numbers
 
-Numbers = Mapping[str, ArrayLike]
 MOMENTS = (0.5, 1.3)   # s into the motion
 _POINT = np.zeros((3, 3))
 _EVERY = 15   # reports between two of a second publisher: one in 0.03 s
-_OUTLIERS = 50
 
 
 @dataclass(frozen=True)
@@ -88,36 +86,6 @@ def _chosen(model: RobotModel, draw: Draw, count: int) -> NDArray:
     return flags
 
 
-def _nan(flags: NDArray, value: float = math.nan) -> NDArray:
-    return np.where(flags > 0.0, value, 0.0)
-
-
-# by kind of `simulation.faults.KINDS`: flags of the joints, amount, period -> numbers
-_KINDS: dict[str, Callable[[NDArray, float, float, Draw], Numbers]] = {
-    'silence': lambda j, x, dt, draw: {'silent': 1.0},
-    # such messages are not read by the node
-    'missing': lambda j, x, dt, draw: {'unreadable': 1.0},
-    'swap': lambda j, x, dt, draw: {'unreadable': 1.0},
-    'duplicate': lambda j, x, dt, draw: {'unreadable': 1.0},
-    'delay': lambda j, x, dt, draw: {'delay': max(1.0, math.ceil((x - 1e-9) / dt))},
-    'freeze': lambda j, x, dt, draw: {'frozen': j},
-    'nan': lambda j, x, dt, draw: {'position': _nan(j), 'velocity': _nan(j)},
-    'nan_velocity': lambda j, x, dt, draw: {'velocity': _nan(j)},
-    'nan_effort': lambda j, x, dt, draw: {'effort': _nan(j)},
-    'infinite': lambda j, x, dt, draw: {'position': _nan(j, math.inf)},
-    'clock_jump': lambda j, x, dt, draw: {'clock': x},
-    'repeat': lambda j, x, dt, draw: {'repeats': 1.0},
-    'velocity_zero': lambda j, x, dt, draw: {'velocity_gain': 1.0 - j},
-    'velocity_scale': lambda j, x, dt, draw: {'velocity_gain': 1.0 + (x - 1.0) * j},
-    'velocity_outliers': lambda j, x, dt, draw: {
-        'every': _OUTLIERS, 'phase': 0.0, 'velocity_gain': 1.0 - j, 'velocity': x * j},
-    'second_arm': lambda j, x, dt, draw: {
-        'every': 2.0, 'phase': 1.0, 'velocity_gain': 0.0, 'position': x},
-    'estop': lambda j, x, dt, draw: {'brakes': 1.0},
-    'torque_loss': lambda j, x, dt, draw: {'motor': 1.0 - j},
-    'deaf': lambda j, x, dt, draw: {'deaf': 1.0}}
-
-
 @dataclass(frozen=True)
 class Faulty:
     """
@@ -147,9 +115,11 @@ class Faulty:
 
     def numbers(self, draw: Draw, model: RobotModel, dt: float, random) -> Numbers:
         """Return the numbers, see `Effect`."""
-        amount = self.size(draw) if self.amount else 0.0
-        return {**_KINDS[self.kind](_chosen(model, draw, self.joints), amount, dt, draw),
-                'timeout': self.timeout}
+        found = dict(KINDS[self.kind].numbers(_chosen(model, draw, self.joints),
+                                              self.size(draw) if self.amount else 0.0))
+        if 'delay' in found:  # in steps
+            found['delay'] = max(1.0, math.ceil((self.size(draw) - 1e-9) / dt))
+        return {**found, 'timeout': self.timeout}
 
 
 @dataclass(frozen=True)

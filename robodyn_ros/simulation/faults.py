@@ -12,15 +12,20 @@ seconds of simulated time since the last reset, or `now`; DURATION is in seconds
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.exceptions import ArgumentError, near_matches
+
+
+Numbers = Mapping[str, ArrayLike]
+_OUTLIERS = 50      # one state of this many has a wrong velocity
 
 
 class Kind(NamedTuple):
@@ -31,6 +36,10 @@ class Kind(NamedTuple):
     ----------
     text : str
         Effect of the fault.
+    numbers : callable
+        `numbers(flags, amount)` returns the effect by the names of `fault_numbers.FIELDS`, for
+        1 or 0 for each joint, whether it has the fault. What changes the form of a message is
+        `unreadable`; `reports` edits it.
     joints : tuple of int
         Least and largest number of joints that it names.
     amount : str
@@ -41,40 +50,60 @@ class Kind(NamedTuple):
     """
 
     text: str
+    numbers: Callable[[NDArray, float], Numbers]
     joints: tuple[int, int] = (0, 0)
     amount: str = ''
     usual: tuple[float, float] = (0.0, 0.0)
 
 
+def _where(flags: NDArray, value: float) -> NDArray:
+    return np.where(flags > 0.0, value, 0.0)
+
+
 _ANY = 10**6
 KINDS = {
-    'silence': Kind('no joint states'),
-    'nan': Kind('position and velocity are NaN, of the named joints or of all', (0, _ANY)),
-    'nan_velocity': Kind('velocity is NaN, of the named joints or of all', (0, _ANY)),
+    'silence': Kind('no joint states', lambda j, x: {'silent': 1.0}),
+    'nan': Kind('position and velocity are NaN, of the named joints or of all', lambda j, x: {
+        'position': _where(j, math.nan), 'velocity': _where(j, math.nan)}, (0, _ANY)),
+    'nan_velocity': Kind('velocity is NaN, of the named joints or of all',
+                         lambda j, x: {'velocity': _where(j, math.nan)}, (0, _ANY)),
     'nan_effort': Kind('effort is NaN, of the named joints or of all, as of arms without effort '
-                       'measurement', (0, _ANY)),
-    'infinite': Kind('position is infinite, of the named joints or of all', (0, _ANY)),
-    'freeze': Kind('the measured position of a joint is frozen', (1, 1)),
-    'reorder': Kind('joints are in reverse order, with their names'),
-    'swap': Kind('the names of two joints are swapped', (2, 2)),
-    'missing': Kind('a joint is left out', (1, 1)),
-    'duplicate': Kind('a joint is reported twice', (1, 1)),
-    'extra': Kind('a joint that the arm does not have is reported as well; harmless'),
-    'delay': Kind('states are delayed, with unchanged stamps', (0, 0), 'seconds',
-                  (0.002, 0.1)),
-    'clock_jump': Kind('stamps are off', (0, 0), 'seconds, ahead if positive', (-0.5, 0.5)),
+                       'measurement', lambda j, x: {'effort': _where(j, math.nan)}, (0, _ANY)),
+    'infinite': Kind('position is infinite, of the named joints or of all',
+                     lambda j, x: {'position': _where(j, math.inf)}, (0, _ANY)),
+    'freeze': Kind('the measured position of a joint is frozen', lambda j, x: {'frozen': j},
+                   (1, 1)),
+    'reorder': Kind('joints are in reverse order, with their names',
+                    lambda j, x: {'unreadable': 1.0}),
+    'swap': Kind('the names of two joints are swapped', lambda j, x: {'unreadable': 1.0}, (2, 2)),
+    'missing': Kind('a joint is left out', lambda j, x: {'unreadable': 1.0}, (1, 1)),
+    'duplicate': Kind('a joint is reported twice', lambda j, x: {'unreadable': 1.0}, (1, 1)),
+    'extra': Kind('a joint that the arm does not have is reported as well; harmless',
+                  lambda j, x: {}),
+    'delay': Kind('states are delayed, with unchanged stamps', lambda j, x: {'delay': x}, (0, 0),
+                  'seconds', (0.002, 0.1)),
+    'clock_jump': Kind('stamps are off', lambda j, x: {'clock': x}, (0, 0),
+                       'seconds, ahead if positive', (-0.5, 0.5)),
     'repeat': Kind('the last state is repeated with new stamps, as by a driver with a dead '
-                   'fieldbus'),
-    'velocity_zero': Kind('velocity is zero, of the named joints or of all', (0, _ANY)),
+                   'fieldbus', lambda j, x: {'repeats': 1.0}),
+    'velocity_zero': Kind('velocity is zero, of the named joints or of all',
+                          lambda j, x: {'velocity_gain': 1.0 - j}, (0, _ANY)),
     'velocity_scale': Kind('velocity is a multiple of the true one, of the named joints or of all',
-                           (0, _ANY), 'factor: -1 another sign, 57.3 degrees', (-1.0, 57.3)),
-    'velocity_outliers': Kind('velocity of a joint is wrong in one state of fifty', (1, 1),
-                              'rad/s or m/s', (-1e3, 1e3)),
-    'second_arm': Kind('a second arm, at rest elsewhere, reports in turn with this one', (0, 0),
-                       'rad or m, distance of both', (-0.05, 0.05)),
-    'estop': Kind('motors off and brakes on, until the first command after it'),
-    'torque_loss': Kind('the motor of a joint gives no torque', (1, 1)),
-    'deaf': Kind('commands do not arrive: the last torque stays, unless command_timeout ends it'),
+                           lambda j, x: {'velocity_gain': 1.0 + (x - 1.0) * j}, (0, _ANY),
+                           'factor: -1 another sign, 57.3 degrees', (-1.0, 57.3)),
+    'velocity_outliers': Kind('velocity of a joint is wrong in one state of fifty', lambda j, x: {
+        'every': _OUTLIERS, 'phase': 0.0, 'velocity_gain': 1.0 - j, 'velocity': x * j}, (1, 1),
+        'rad/s or m/s', (-1e3, 1e3)),
+    'second_arm': Kind('a second arm, at rest elsewhere, reports in turn with this one',
+                       lambda j, x: {'every': 2.0, 'phase': 1.0, 'velocity_gain': 0.0,
+                                     'position': x},
+                       (0, 0), 'rad or m, distance of both', (-0.05, 0.05)),
+    'estop': Kind('motors off and brakes on, until the first command after it',
+                  lambda j, x: {'brakes': 1.0}),
+    'torque_loss': Kind('the motor of a joint gives no torque', lambda j, x: {'motor': 1.0 - j},
+                        (1, 1)),
+    'deaf': Kind('commands do not arrive: the last torque stays, unless command_timeout ends it',
+                 lambda j, x: {'deaf': 1.0}),
 }
 
 
@@ -106,6 +135,11 @@ class Fault:
     def end(self) -> float:
         """End of the fault, in seconds."""
         return self.start + self.duration
+
+    def numbers(self, joint_names: Sequence[str]) -> Numbers:
+        """Return its effect on these joints, see `Kind`."""
+        flags = np.array([not self.joints or name in self.joints for name in joint_names], float)
+        return KINDS[self.kind].numbers(flags, self.amount)
 
     def __str__(self) -> str:
         amount = f' {self.amount:g}' if KINDS[self.kind].amount else ''

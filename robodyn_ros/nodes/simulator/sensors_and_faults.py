@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 import math
 
+import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.model import RobotModel
 from robodyn_ros.nodes.simulator.sensor_parameters import (
     campaign_from, ErrorSettings, faults_from, sensors_from)
 from robodyn_ros.simulation import Plant
-from robodyn_ros.simulation.fault_injection import (
-    commands_dropped, emergency_stop, FaultInjector, lost_torque, StateReport)
 from robodyn_ros.simulation.faults import Fault, FaultSchedule
+from robodyn_ros.simulation.reports import FaultyReports, StateReport
 from robodyn_ros.simulation.sensors import Sensors
 
 _FAULTS = ('fault', 'seed')  # first letters of parameters that change the schedule
@@ -50,7 +50,8 @@ class SensorsAndFaults:
         self._model = model
         self._values = values
         self.sensors = Sensors(model.nv, sensors_from(values, model), values.seed)
-        self._injector = FaultInjector()
+        self._reports = FaultyReports()
+        self._motors: NDArray | None = None  # gains of their torques
         self.stopped = self.commands_dropped = False
         self._known: tuple[Fault, ...] = ()
         self._schedule = self._new_schedule(values, 0.0, begin=0.0)
@@ -67,7 +68,7 @@ class SensorsAndFaults:
     @property
     def nominal(self) -> bool:
         """Whether states are published as measured, without faults."""
-        return not self._schedule.active and self._injector.idle
+        return not self._schedule.active and self._reports.idle
 
     @property
     def quiet_until(self) -> float:
@@ -101,7 +102,7 @@ class SensorsAndFaults:
         schedule = self._new_schedule(values, 0.0, begin=0.0)
         schedule.counts.update(self._schedule.counts)
         self._schedule = schedule
-        self._injector.reset()
+        self._reports.reset()
         self.sensors.reset()
 
     def update(self, time: float) -> list[Fault]:
@@ -110,15 +111,16 @@ class SensorsAndFaults:
         known, self._known = self._known, self._schedule.active
         if known is self._known:
             return []
-        self.stopped = emergency_stop(self._known)
-        self.commands_dropped = commands_dropped(self._known)
+        effects = [fault.numbers(self._model.joint_names) for fault in self._known]
+        self.stopped, self.commands_dropped = (
+            any(name in each for each in effects) for name in ('brakes', 'deaf'))
+        gains = [each['motor'] for each in effects if 'motor' in each]
+        self._motors = np.prod(np.array(gains, dtype=float), axis=0) if gains else None
         return [fault for fault in self._known if fault not in known]
 
     def torque(self, commanded: NDArray) -> NDArray:
         """Return the torque that the motors apply, in model order."""
-        if not self._schedule.active:
-            return commanded
-        return lost_torque(self._schedule.active, commanded, self._model.joint_names)
+        return commanded if self._motors is None else self._motors * commanded
 
     def measure(self, plant: Plant) -> bool:
         """Measure the state of a plant; return whether there is a new measurement."""
@@ -129,7 +131,7 @@ class SensorsAndFaults:
 
     def apply(self, time: float, report: StateReport) -> list[StateReport]:
         """Return the states to publish instead of a nominal one."""
-        return self._injector.apply(time, report, self._schedule.active)
+        return self._reports.apply(time, report, self._schedule.active)
 
     def figures(self, time: float) -> dict[str, str]:
         """Return faults and sensor errors, for diagnostics."""

@@ -15,7 +15,7 @@ from robodyn_ros.nodes.conversions import set_stamp
 from robodyn_ros.nodes.sending import send
 from robodyn_ros.nodes.simulator.sensors_and_faults import SensorsAndFaults
 from robodyn_ros.simulation import Plant
-from robodyn_ros.simulation.fault_injection import StateReport
+from robodyn_ros.simulation.reports import StateReport
 
 # of the true states, and of all where time is simulated, which waits for no recorder: one may poll
 # only a few times a second

@@ -1,5 +1,5 @@
 """
-A fault as numbers, for a compiled loop: the same effects as in `fault_injection`.
+A fault as numbers, for the compiled loop and for the reports of a simulator.
 
 See `FIELDS`. States are reported as
     position + offset,    gain * velocity + offset,    effort + offset

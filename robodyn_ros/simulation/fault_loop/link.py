@@ -120,23 +120,35 @@ def measured(f, on, q, qd, effort, noise, link, history, step, dt):
 
     # a delayed state is one from before the fault until its time is over
     too_early = delayed & (f.start > (step - f.delay - 1.0) * dt + 1e-9)
-    count = when(on, link.reports + 1.0, 0.0)
+    (q, qd, effort), (count, *kept) = changed(f, on, [q, qd, effort], [
+        link.reports, link.kept_q, link.kept_qd, link.kept_effort])
+    unreadable = flag(on) & flag(f.unreadable)
+    present = no(any_of([flag(on) & flag(f.silent), unreadable, too_early]))
+    return (Report(present, unreadable, q, qd, effort, select(on, f.clock, 0.0), age * dt),
+            link._replace(reports=count, kept_q=kept[0], kept_qd=kept[1], kept_effort=kept[2]))
+
+
+def changed(f, on, state, memory):
+    """
+    Return a state as a fault reports it, and the next memory.
+
+    state: position, velocity, effort; memory: number of reports since the begin of the fault, and
+    position, velocity, effort of the first one.
+    """
+    reports, *kept = memory
+    count = when(on, reports + 1.0, 0.0)
     first = equal(count, 1.0)
-    kept = [when(first, now, old) for now, old in zip(
-        [q, qd, effort], [link.kept_q, link.kept_qd, link.kept_effort])]
+    kept = [when(first, now, old) for now, old in zip(state, kept)]
     turn = count - f.every * floor(count / f.every)
     hit = flag(on) & (equal(f.every, 1.0) | equal(turn, f.phase))
-    q, qd, effort = when(flag(on) & flag(f.repeats), kept, [q, qd, effort])
+    q, qd, effort = when(flag(on) & flag(f.repeats), kept, state)
     frozen = [flag(on) & flag(each) for each in f.frozen]
     q = [select(hold, old, x) for hold, old, x in zip(frozen, kept[0], q)]
     qd = [select(hold, 0.0, x) for hold, x in zip(frozen, qd)]
     q = [select(hit, x + d, x) for x, d in zip(q, f.position)]
     qd = [select(hit, g * x + d, x) for x, g, d in zip(qd, f.velocity_gain, f.velocity)]
     effort = [select(hit, x + d, x) for x, d in zip(effort, f.effort)]
-    unreadable = flag(on) & flag(f.unreadable)
-    present = no(any_of([flag(on) & flag(f.silent), unreadable, too_early]))
-    return (Report(present, unreadable, q, qd, effort, select(on, f.clock, 0.0), age * dt),
-            link._replace(reports=count, kept_q=kept[0], kept_qd=kept[1], kept_effort=kept[2]))
+    return [q, qd, effort], [count, *kept]
 
 
 def driven(f, on, on_before, link, torque, sent, late, dt):

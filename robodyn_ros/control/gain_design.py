@@ -10,7 +10,7 @@ from robodyn_ros.control.loop_response import MeasuredLoop
 from robodyn_ros.control.settings import Settings
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.usual_inertia import (
-    joint_inertia, lightest_inertia, likely_rotors, MIN_INERTIA)
+    joint_inertia, lightest_inertia, likely_rotors, MIN_INERTIA, slow_rotors)
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.per_joint import not_negative
@@ -59,7 +59,7 @@ def make_gains(dynamics: Dynamics, settings: Settings | None = None,
 
     rotors = given('armature', s.armature)
     if loop is not None:  # below its friction a joint seems to have more inertia
-        likely = likely_rotors(model)
+        likely = slow_rotors(model)
         found = np.where(loop.missing > NO_ROTOR * likely, 0.0,
                          np.minimum(loop.missing, MOST_ROTORS * likely))
         # a rotor that was given later is that of a better measurement

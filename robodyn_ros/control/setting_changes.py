@@ -22,7 +22,7 @@ from robodyn_ros.control.requests import Requests
 from robodyn_ros.control.settings import Settings
 from robodyn_ros.control.status import Status
 from robodyn_ros.control.steps import external_law
-from robodyn_ros.dynamics.usual_inertia import likely_rotors
+from robodyn_ros.dynamics.usual_inertia import slow_rotors
 from robodyn_ros.exceptions import near_matches, ParameterError, shown, StateError
 from robodyn_ros.model.per_joint import speeds
 from robodyn_ros.settings import parameters, values
@@ -226,7 +226,7 @@ class SettingChanges:
     def _check_model(self, design: Design) -> None:
         """Raise `ParameterError` if a joint is to have what would throw it."""
         arm, before, after = self._arm, self._arm.design.gains, design.gains
-        rotors = np.maximum(before.armature, MOST_ROTORS * likely_rotors(arm.model))
+        rotors = np.maximum(before.armature, MOST_ROTORS * slow_rotors(arm.model))
         if design.loop is not None:
             inertia = np.diag(arm.loaded_dynamics().mass_matrix(arm.memory.q)) + before.armature
             measured = [0.0 if each is None else each.inertia for each in design.loop.responses]

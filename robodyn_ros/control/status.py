@@ -20,7 +20,7 @@ from robodyn_ros.control.steps import (
     external_law, feedback_share, gravity_check, modes, shutdown, stable_gains)
 from robodyn_ros.control.steps.velocity_check import SMALL
 from robodyn_ros.control.trajectory_table import Paths
-from robodyn_ros.dynamics.usual_inertia import likely_rotors, missing_rotors
+from robodyn_ros.dynamics.usual_inertia import missing_rotors, slow_rotors
 from robodyn_ros.safety import oscillation
 from robodyn_ros.settings import per_joint
 from robodyn_ros.trajectory import ResultCode, Trajectory
@@ -242,7 +242,7 @@ class Status:
         model = self.arm.model
         added = gains.armature - per_joint(
             'armature', self.arm.design.settings.armature, model.joint_names)
-        blocked = loop.missing > NO_ROTOR * likely_rotors(model)
+        blocked = loop.missing > NO_ROTOR * slow_rotors(model)
         for j, (name, each) in enumerate(zip(model.joint_names, loop.responses)):
             unit = 'kg m^2' if model.position_units[j] == 'rad' else 'kg'
             changes = []

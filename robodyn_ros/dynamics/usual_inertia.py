@@ -47,8 +47,17 @@ def likely_rotors(model: RobotModel) -> np.ndarray:
     A geared motor accelerates its own rotor at its effort limit by about 500 rad/s^2 or m/s^2, or
     to its velocity limit in 5 ms. 0 without an effort limit.
     """
-    effort = np.where(np.isfinite(model.effort_limit), model.effort_limit, 0.0)
-    return effort / np.maximum(_USUAL_ACCELERATION, np.asarray(model.velocity_limit) / _RISE)
+    fast = np.asarray(model.velocity_limit) / _RISE / _USUAL_ACCELERATION
+    return slow_rotors(model) / np.maximum(1.0, fast)
+
+
+def slow_rotors(model: RobotModel) -> np.ndarray:
+    """
+    Return the rotor inertia that each joint is built for if it is slow, (nv,), in kg m^2 (kg).
+
+    As `likely_rotors`, whatever the velocity limit, which may be a placeholder.
+    """
+    return np.where(np.isfinite(model.effort_limit), model.effort_limit, 0.0) / _USUAL_ACCELERATION
 
 
 def rotor_hints(model: RobotModel, inertia: np.ndarray) -> np.ndarray:
@@ -57,9 +66,9 @@ def rotor_hints(model: RobotModel, inertia: np.ndarray) -> np.ndarray:
 
     `inertia` as of `joint_inertia`; all in kg m^2 (kg).
     """
-    effort = np.where(np.isfinite(model.effort_limit), model.effort_limit, 0.0)
-    lacks = effort / np.maximum(inertia, MIN_INERTIA) > _MAX_ACCELERATION
-    return np.where(lacks, effort / _USUAL_ACCELERATION, 0.0)
+    rotors = slow_rotors(model)
+    lacks = rotors * _USUAL_ACCELERATION > _MAX_ACCELERATION * np.maximum(inertia, MIN_INERTIA)
+    return np.where(lacks, rotors, 0.0)
 
 
 def missing_rotors(model: RobotModel, inertia: np.ndarray, armature: np.ndarray) -> str:

@@ -8,7 +8,7 @@ pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 from robodyn_ros.model.robot import Robot  # noqa: E402
 from robodyn_ros.montecarlo.cases import COMPILED  # noqa: E402
 from robodyn_ros.montecarlo.scenario import scenario, seeds_of  # noqa: E402
-from robodyn_ros.montecarlo.study import prepare  # noqa: E402
+from robodyn_ros.montecarlo.study import Job, prepare_faults  # noqa: E402
 from tools.campaign.compiled.lockstep import compare, obstacle  # noqa: E402
 
 ARM = Path(__file__).resolve().parents[1] / 'urdf' / 'robodyn7.urdf'
@@ -17,7 +17,7 @@ BY_NAME = {case.name: case for case in COMPILED}
 
 @pytest.fixture(scope='module')
 def study():
-    return prepare(Robot(ARM))
+    return prepare_faults(Job.with_faults(Robot(ARM)))
 
 
 # one seed of a fault in the states, and of one in the motors; each begins without a fault

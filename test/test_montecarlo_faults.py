@@ -1,4 +1,5 @@
 """Compiled fault runs: each by its seed alone, and as on floats."""
+from dataclasses import replace
 import json
 from pathlib import Path
 import subprocess
@@ -14,13 +15,14 @@ from robodyn_ros.montecarlo.results import (
     parts_of, Rate, summaries, summarised, summary, values)
 from robodyn_ros.montecarlo.runs import simulate, simulate_group
 from robodyn_ros.montecarlo.scenario import case_of, scenario, seeds_of
-from robodyn_ros.montecarlo.study import prepare
+from robodyn_ros.montecarlo.study import Job, prepare_faults
 from tools.campaign.command import main as campaign
 from tools.campaign.compiled.progress_file import ProgressFile
 from tools.campaign.compiled.worst import runs_of, search
 from steps_on_floats import compare_steps
 
 ARM = Path(__file__).resolve().parents[1] / 'urdf' / 'robodyn7.urdf'
+JOB = Job.with_faults(Robot(ARM))
 BY_NAME = {case.name: case for case in COMPILED}
 RUNS = 64    # of each fault: as many as are simulated together
 SLICE = RUNS * len(COMPILED)
@@ -42,7 +44,7 @@ MENDED = {
 
 @pytest.fixture(scope='module')
 def study():
-    return prepare(Robot(ARM))
+    return prepare_faults(JOB)
 
 
 @pytest.fixture(scope='module')
@@ -206,9 +208,37 @@ def test_workers_and_dask_change_nothing(results, tmp_path):
     dask = pytest.importorskip('distributed', reason='Dask is not installed')
     with dask.LocalCluster(n_workers=1, threads_per_worker=1, processes=False,
                            dashboard_address=None) as cluster:
-        shared, = distributed(summarised, (Robot(ARM), False), [seeds], 1,
+        shared, = distributed(summarised, JOB, [seeds], 1,
                               cluster.scheduler_address)
     assert shared == (summary('push', own), sum(each.steps for each in own))
+
+
+@pytest.mark.parametrize('options, words', [
+    (['--faults', 'states lots'], "there is no fault 'states lots'"),
+    (['--faults', 'push', '--rate', '100'], '--rate does not go with --faults'),
+    (['--faults', 'push', '--goal-tolerance', '0.1'], '--goal-tolerance does not go'),
+    (['--faults', 'push', '--urdf', 'nowhere.urdf'], 'nowhere.urdf')])
+def test_mistakes_with_faults_are_explained(options, words, capsys):
+    assert main(['montecarlo', *options]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_law_limits_and_arms_of_a_job_count(study, results):
+    """They are those of the controller, and of the draws; the fault and its motion stay."""
+    job = replace(JOB, law='joint_impedance', collision=0.0,
+                  spread=replace(JOB.spread, friction=0.0))
+    other, seed = prepare_faults(job), seeds_of([BY_NAME['push']], 0, 1)[0]
+    run, usual = scenario(other, seed), scenario(study, seed)
+    assert other.control.settings.mode == 'joint_impedance'
+    assert run.draw == usual.draw and (run.friction == 1.0).all() and (usual.friction != 1.0).all()
+    found, = simulate(other, [seed])
+    assert found.figures.finite and found.figures != results[seed].figures
+
+
+def test_faults_are_listed(capsys):
+    assert main(['montecarlo', '--list', '--faults', 'torque', 'push']) == 0
+    assert [line[:12].strip() for line in capsys.readouterr().out.splitlines()] == [
+        'torque lost', 'push']
 
 
 def test_dask_is_imported_only_where_it_is_needed(monkeypatch, capsys):

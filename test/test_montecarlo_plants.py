@@ -13,7 +13,7 @@ from robodyn_ros.montecarlo.plans import activated, noise_of, plan_of
 from robodyn_ros.montecarlo.plants import DrawnPlant, LATEST, SOFTEST, SPRING_DAMPING, STIFFEST
 from robodyn_ros.montecarlo.runs import simulate
 from robodyn_ros.montecarlo.scenario import plant_of, scenario, seeds_of
-from robodyn_ros.montecarlo.study import prepare
+from robodyn_ros.montecarlo.study import Job, prepare_faults
 from robodyn_ros.simulation import Plant
 from robodyn_ros.simulation.fault_loop import fault_numbers
 from robodyn_ros.simulation.joints import JointPhysics
@@ -29,7 +29,7 @@ ELASTIC = DrawnPlant(0.004, np.full(7, 7000.0), 'motor', ROTORS)
 
 @pytest.fixture(scope='module')
 def study():
-    return prepare(Robot(ARM), True)
+    return prepare_faults(Job.with_faults(Robot(ARM), drawn=True))
 
 
 class Row(margins.Rigid):

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from robodyn_ros.model.robot import Robot
 from robodyn_ros.montecarlo.cases import COMPILED
-from robodyn_ros.montecarlo.study import prepare
+from robodyn_ros.montecarlo.study import Job, prepare_faults
 from tools.campaign.compiled.worst import runs_of
 
 ARM = Path(__file__).resolve().parents[1] / 'urdf' / 'robodyn7.urdf'
@@ -31,7 +31,7 @@ SLACK = 1.2  # an unstable motion depends on rounding
 @pytest.mark.parametrize('name, seed, draw, figure, value', WORST,
                          ids=[f'{row[0]}, {row[3]}' for row in WORST])
 def test_the_worst_cases_are_no_worse(name, seed, draw, figure, value):
-    study = prepare(Robot(ARM))
+    study = prepare_faults(Job.with_faults(Robot(ARM)))
     found, = runs_of(study, BY_NAME[name], seed, [
         dict(zip(('moment', 'duration', 'amount'), draw))])
     assert getattr(found.figures, figure) <= SLACK * value

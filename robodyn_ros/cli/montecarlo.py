@@ -14,25 +14,25 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Sequence
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
 
-from robodyn_ros.cli.options import (
-    add_motion_arguments, add_robot_arguments, between, robot_of, whole_number)
+from robodyn_ros.cli.options import add_robot_arguments, between, robot_of, whole_number
 from robodyn_ros.cli.terminal import Steps
 from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.control.rollout import ENDINGS
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.files import check_writable
-from robodyn_ros.montecarlo import study
-from robodyn_ros.montecarlo.cases import chosen, COMPILED
+from robodyn_ros.model.robot import Robot
+from robodyn_ros.montecarlo.cases import Case, chosen, COMPILED
 from robodyn_ros.montecarlo.distribution import distributed
 from robodyn_ros.montecarlo.results import as_json, lines, parts_of, summaries, summarised
 from robodyn_ros.montecarlo.scenario import seeds_of
-from robodyn_ros.montecarlo.tracking import (
-    DIVERGED, Figures, Job, NOT_ENDED, prepare, simulate_part)
+from robodyn_ros.montecarlo.study import GROUP, Job, prepare
+from robodyn_ros.montecarlo.tracking import DIVERGED, Figures, NOT_ENDED, simulate_part
 from robodyn_ros.simulation import Spread
 from robodyn_ros.text import number, paragraph, table
 
@@ -45,9 +45,15 @@ EXAMPLES = """examples:
   robodyn montecarlo --faults --urdf arm.urdf --output faults.json
   robodyn montecarlo --faults 'states lost' push --runs 10000 --workers 4
 """
-_RUNS, _RUNS_OF_A_FAULT = 1000, 64
+_RUNS = 1000
 _PART = 100  # runs that are simulated together
 _SHOWN = 5   # largest number of listed runs
+# options of the job, and those that do not go with faults
+_SPREAD = tuple(field.name for field in fields(Spread))
+_SETTINGS = ('duration', 'speed', 'rate', 'law', 'stiffness', 'tolerance', 'goal_tolerance',
+             'goal_time', 'collision')
+_ALONE = {'position_noise', 'velocity_noise', 'start', 'duration', 'speed', 'rate',
+          'goal_tolerance', 'goal_time'}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,34 +61,43 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot_arguments(parser)
     add = parser.add_argument
     add('--faults', nargs='*', metavar='FAULT', help='inject faults: those whose name begins with '
-        'one of these, or all')
+        'one of these, or all; * marks what does not go with it')
     add('--list', action='store_true', help='print the faults, and run none')
-    add('--runs', type=whole_number, help='number of runs (default 1000; 64 of each fault)')
+    add('--runs', type=whole_number, help=f'number of runs (default {_RUNS}; {GROUP} of each '
+        'fault)')
     add('--seed', type=int, default=0, help='seed of all random values (default 0)')
-    for name, unit in (('mass', 'part of the mass of each link'),
+    usual, faulty = Job(Robot(Path())), Job.with_faults(Robot(Path()))
+
+    def number(name: str, low: float, high: float, unit: str, text: str) -> None:
+        """Declare a number of the job; its default depends on `--faults`."""
+        field = name.replace('-', '_')
+        values = [getattr(job.spread if field in _SPREAD else job, field)
+                  for job in (usual, faulty)]
+        other = '' if values[0] == values[1] else f'; {values[1]:g} with --faults'
+        add(f'--{name}', type=between(low, high), metavar=unit,
+            help=f'* {text} (default {values[0]:g})' if field in _ALONE else
+            f'{text} (default {values[0]:g}{other})')
+
+    for name, text in (('mass', 'part of the mass of each link'),
                        ('com', 'm, of each centre of mass'),
                        ('friction', 'part of the friction of each joint'),
                        ('position-noise', 'rad or m, of measured positions'),
                        ('velocity-noise', 'rad/s or m/s, of measured velocities'),
                        ('start', 'rad or m, of start positions')):
-        default = getattr(Spread, name.replace('-', '_'))
-        add(f'--{name}', type=between(0.0, 10.0), default=default, metavar='SPREAD',
-            help=f'standard deviation: {unit} (default {default:g})')
-    add_motion_arguments(parser)
-    add('--rate', type=between(50.0, 4000.0), default=1000.0, metavar='HZ',
-        help='rate of control cycle and simulation (default 1000)')
-    add('--law', choices=tuple(TRACKING), default='computed_torque',
-        help='tracking law (default computed_torque)')
-    add('--stiffness', type=between(0.1, 500.0), default=40.0, metavar='RAD/S',
-        help='natural frequency of the error (default 40)')
-    add('--tolerance', type=between(0.0, 10.0), default=0.0, metavar='ERROR',
-        help='error in rad or m that ends a run during the motion (default 0: none)')
-    add('--goal-tolerance', type=between(0.0, 10.0), default=0.0, metavar='ERROR',
-        help='largest error in rad or m at the goal (default 0: none)')
-    add('--goal-time', type=between(0.001, 10.0), default=0.5, metavar='SECONDS',
-        help='time after the motion until the goal tolerance must be met (default 0.5)')
-    add('--collision', type=between(0.0, 1.0), default=0.0, metavar='PART', help='part of the '
-        'effort limits above which external torque is a collision (default 0: none)')
+        number(name, 0.0, 10.0, 'SPREAD', f'standard deviation: {text}')
+    number('duration', 0.5, 10.0, 'SECONDS', 'duration of the motion; longer if the motors are '
+           'weak')
+    number('speed', 0.01, 1.0, 'PART', 'part of the velocity limits to reach')
+    number('rate', 50.0, 4000.0, 'HZ', 'rate of control cycle and simulation')
+    add('--law', choices=tuple(TRACKING), help=f'tracking law (default {usual.law})')
+    number('stiffness', 0.1, 500.0, 'RAD/S', 'natural frequency of the error')
+    number('tolerance', 0.0, 10.0, 'ERROR', 'error in rad or m that ends a run during the motion, '
+           '0: none')
+    number('goal-tolerance', 0.0, 10.0, 'ERROR', 'largest error in rad or m at the goal, 0: none')
+    number('goal-time', 0.001, 10.0, 'SECONDS', 'time after the motion until the goal tolerance '
+           'must be met')
+    number('collision', 0.0, 1.0, 'PART', 'part of the effort limits above which external torque '
+           'is a collision, 0: none')
     add('--workers', type=whole_number, default=1, metavar='N', help='processes (default 1)')
     add('--scheduler', metavar='ADDRESS', help='address of a Dask scheduler, whose workers have '
         'this package and can read the URDF')
@@ -90,58 +105,82 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         'of the faults, and the seeds that failed, as .json')
 
 
+def job_of(options: argparse.Namespace) -> Job:
+    """
+    Return the job of the options.
+
+    Raises
+    ------
+    ParameterError
+        An option does not go with `--faults`, or the robot is not found.
+
+    """
+    given = {name: value for name in (*_SPREAD, *_SETTINGS)
+             if (value := getattr(options, name)) is not None}
+    robot = robot_of(options)
+    if options.faults is None:
+        job = Job(robot, seed=options.seed)
+    else:
+        for name in given:
+            if name in _ALONE:
+                raise ParameterError(f'--{name.replace("_", "-")} does not go with --faults: '
+                                     'motions, starts and sensors of these runs are drawn')
+        job = Job.with_faults(robot)
+    spread = {name: given.pop(name) for name in _SPREAD if name in given}
+    return replace(job, spread=replace(job.spread, **spread), **given)
+
+
 def run(options: argparse.Namespace) -> int:
-    """Run the study; return 0, or 1 if a run did not reach its goal."""
+    """Run the study; return 0, or 1 if a run did not reach its goal or meet the criteria."""
     if options.scheduler and options.workers > 1:
         raise ParameterError('--scheduler has workers of its own: leave --workers out')
+    cases, steps = chosen(COMPILED, options.faults or ()), Steps()
+    if options.list:
+        for case in cases:
+            steps.write_line(f'{case.name:<26} {case.description}')
+        return 0
     if options.output:
         options.output = options.output.with_suffix('.npz' if options.faults is None else '.json')
         check_writable(options.output)
-    steps = Steps()
-    if options.list:
-        for case in chosen(COMPILED, options.faults or ()):
-            steps.write_line(f'{case.name:<26} {case.description}')
-        return 0
-    if options.faults is not None:
-        return run_faults(options, steps)
-    spread = Spread(options.mass, options.com, options.friction, options.position_noise,
-                    options.velocity_noise, options.start)
-    job = Job(robot_of(options), options.duration, options.speed, options.rate,
-              options.law, options.stiffness, options.tolerance, options.goal_tolerance,
-              options.goal_time, options.collision, spread, options.seed)
+    job = job_of(options)
     with steps('load the robot, plan, compile') as step:
         study = prepare(job)
-        model = study.model
-        step.result = f'{model.name}, {model.nv} joints, {study.motion.duration:.1f} s of motion'
+        step.result = (f'{study.model.name}, {study.model.nv} joints, ' + (
+            f'{len(study.motions)} motions' if job.faults else
+            f'{study.motions[0].duration:.1f} s of motion'))
+    simulate = _run_faults if job.faults else _run_motion
+    good = simulate(options, job, study.model, steps, cases)
+    if options.output:
+        steps.write_line(f'written: {options.output}')
+    return 0 if good else 1
+
+
+def _run_motion(options, job: Job, model, steps: Steps, _cases) -> bool:
+    """Simulate, report and write runs without faults; return whether all reached their goal."""
     runs = options.runs or _RUNS
+    parts = [range(begin, min(begin + _PART, runs)) for begin in range(0, runs, _PART)]
     with steps(f'simulate {runs} runs') as step:
-        parts = []
-        for part in simulate(job, runs, options.workers, options.scheduler):
-            parts.append(part)
-            steps.tick(f'{sum(len(each.good) for each in parts)} of {runs}')
-        figures = Figures(*map(np.concatenate, zip(*parts)))
+        found = []
+        for part in distributed(simulate_part, job, parts, options.workers, options.scheduler):
+            found.append(part)
+            steps.tick(f'{sum(len(each.good) for each in found)} of {runs}')
+        figures = Figures(*map(np.concatenate, zip(*found)))
         step.result = f'{figures.followed.sum() * job.rate:,.0f} steps of motion'
     for line in ('', *report(model, figures)):
         steps.write_line(line)
     if options.output:
         np.savez_compressed(options.output, joint_names=np.array(model.joint_names),
                             **figures._asdict())
-        steps.write_line(f'written: {options.output}')
-    return 0 if figures.good.all() else 1
+    return bool(figures.good.all())
 
 
-def run_faults(options: argparse.Namespace, steps: Steps) -> int:
-    """Run the study with faults; return 0, or 1 if a criterion does not hold."""
-    cases, robot = chosen(COMPILED, options.faults), robot_of(options)
-    count = options.runs or _RUNS_OF_A_FAULT * len(cases)
-    with steps('load the robot, plan motions, compile') as step:
-        prepared = study.prepare(robot)
-        step.result = f'{prepared.model.name}, {len(prepared.motions)} motions'
-    parts = parts_of(seeds_of(cases, options.seed, count), len(cases))
-    with steps(f'{count} runs of {len(cases)} faults') as step:
+def _run_faults(options, job: Job, model, steps: Steps, cases: Sequence[Case]) -> bool:
+    """Simulate, report and write runs with faults; return whether all criteria hold."""
+    runs = options.runs or GROUP * len(cases)
+    parts = parts_of(seeds_of(cases, options.seed, runs), len(cases))
+    with steps(f'{runs} runs of {len(cases)} faults') as step:
         found = []
-        for each in distributed(summarised, (robot, False), parts, options.workers,
-                                options.scheduler):
+        for each in distributed(summarised, job, parts, options.workers, options.scheduler):
             found.append(each)
             steps.tick(f'{len(found)} of {len(parts)} parts')
         step.result = f'{sum(made for _, made in found):,} steps of cycle and arm'
@@ -150,16 +189,8 @@ def run_faults(options: argparse.Namespace, steps: Steps) -> int:
         steps.write_line(line)
     if options.output:
         options.output.write_text(as_json(summed, {
-            'robot': prepared.model.name, 'first_seed': options.seed, 'runs': count}),
-            encoding='utf-8')
-        steps.write_line(f'written: {options.output}')
-    return 1 if any(each.failed.events for each in summed) else 0
-
-
-def simulate(job: Job, runs: int, workers: int, scheduler: str | None) -> Iterator[Figures]:
-    """Return the figures of all runs, in order; workers or a scheduler simulate them."""
-    parts = [range(begin, min(begin + _PART, runs)) for begin in range(0, runs, _PART)]
-    return distributed(simulate_part, job, parts, workers, scheduler)
+            'robot': model.name, 'first_seed': options.seed, 'runs': runs}), encoding='utf-8')
+    return not any(each.failed.events for each in summed)
 
 
 def report(model, figures: Figures) -> list[str]:

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from robodyn_ros.control.rollout_measurement import RolloutMeasurement
+from robodyn_ros.montecarlo.cases import COMPILED
 from robodyn_ros.montecarlo.plans import activated, noise_of, Plan, plan_of
 from robodyn_ros.montecarlo.plants import MEASURED
-from robodyn_ros.montecarlo.scenario import AGAIN, COMPILED, GROUP, scenario
-from robodyn_ros.montecarlo.study import Hold, Study
-from robodyn_ros.montecarlo.study import RATE
+from robodyn_ros.montecarlo.scenario import AGAIN, scenario
+from robodyn_ros.montecarlo.study import FaultStudy, GROUP, Hold, RATE
 from robodyn_ros.simulation.closed_loop import Runs
 from robodyn_ros.simulation.fault_loop import CHUNK, Record
 from robodyn_ros.text import Criterion, number
@@ -37,7 +37,7 @@ class Calm(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def measured(study: Study, numbers: tuple[int, ...]) -> Runs:
+def measured(study: FaultStudy, numbers: tuple[int, ...]) -> Runs:
     """Return runs of some plants whose loops were measured; their holds are those of the study."""
     plans = [plan_of(study, scenario(study, _seed_of(each), _NOTHING)) for each in numbers]
     runs, designs = measure(study, plans)
@@ -47,7 +47,7 @@ def measured(study: Study, numbers: tuple[int, ...]) -> Runs:
     return study.loop.again(runs, LASTS)
 
 
-def measure(study: Study, plans: list[Plan]) -> tuple[Runs, list]:
+def measure(study: FaultStudy, plans: list[Plan]) -> tuple[Runs, list]:
     """Return runs after a hold in which their loops were measured, and their designs."""
     runs, rows = activated(study, plans)
     measurement = RolloutMeasurement(study.control, len(plans))
@@ -65,7 +65,7 @@ def _seed_of(plant: int) -> int:
     return (group * AGAIN * GROUP + place) * len(COMPILED)
 
 
-def calm(study: Study, record: Record) -> Calm:
+def calm(study: FaultStudy, record: Record) -> Calm:
     """Return the speeds of a run: of its joints, or of their rotors where these are faster."""
     limit = study.model.velocity_limit
     speed = (np.abs(record.fastest) / limit).max(axis=1)
@@ -75,7 +75,7 @@ def calm(study: Study, record: Record) -> Calm:
                 float(speed[-CHUNK:].max()))
 
 
-def criteria(study: Study, plan: Plan, record: Record) -> list[Criterion]:
+def criteria(study: FaultStudy, plan: Plan, record: Record) -> list[Criterion]:
     """Return whether a drawn plant was calm, in its hold and in its motion."""
     found, hold = calm(study, record), study.holds[plan.scenario.number]
     values = max(hold.before, found.before), max(hold.after, found.after), found.end

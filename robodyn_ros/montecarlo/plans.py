@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from robodyn_ros.montecarlo.requests import chunks_of, Request, requests_of
 from robodyn_ros.montecarlo.scenario import Scenario
-from robodyn_ros.montecarlo.study import Study
+from robodyn_ros.montecarlo.study import FaultStudy
 from robodyn_ros.simulation.closed_loop import Runs
 from robodyn_ros.simulation.fault_loop import CHUNK, fault_numbers
 
@@ -47,7 +47,7 @@ class Plan:
     noisy: bool
 
 
-def plan_of(study: Study, run: Scenario) -> Plan:
+def plan_of(study: FaultStudy, run: Scenario) -> Plan:
     """Return the times of a run, on the grid of its steps; of requests, on that of chunks."""
     dt, nv = study.plant.step_size, study.plant.nv
     chunk, lead = CHUNK * dt, (HOLD * CHUNK + 1) * dt
@@ -71,14 +71,14 @@ def plan_of(study: Study, run: Scenario) -> Plan:
     return Plan(run, numbers, begin, end - begin, max(end, moves), requests, noisy)
 
 
-def late(study: Study, run: Scenario) -> dict[str, float]:
+def late(study: FaultStudy, run: Scenario) -> dict[str, float]:
     """Return the numbers of a plant that is drawn: age of its states, side of its encoders."""
     return {} if run.plant is None else {
         'age': round(run.plant.delay / study.plant.step_size),
         'rotor': run.plant.encoder == 'motor'}
 
 
-def activated(study: Study, plans: Sequence[Plan], lockstep: bool = False
+def activated(study: FaultStudy, plans: Sequence[Plan], lockstep: bool = False
               ) -> tuple[Runs, list[NDArray]]:
     """Return the runs after the begin of control, and an empty table."""
     controller, loop = study.controller, study.loop
@@ -96,7 +96,7 @@ def activated(study: Study, plans: Sequence[Plan], lockstep: bool = False
     return loop.begin(runs, noise_of(study, plans, 1), rows, taken), rows
 
 
-def noise_of(study: Study, plans: Sequence[Plan], steps: int = CHUNK) -> NDArray:
+def noise_of(study: FaultStudy, plans: Sequence[Plan], steps: int = CHUNK) -> NDArray:
     """Return the noise of the next steps."""
     nv = study.plant.nv
     noise = np.zeros((len(plans), steps, 2 * nv))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from robodyn_ros.control.settings import Settings
 from robodyn_ros.montecarlo.effects import InLoop, Loaded, Tilted
 from robodyn_ros.montecarlo.scenario import Scenario
-from robodyn_ros.montecarlo.study import GROUP, LAWS, Study
+from robodyn_ros.montecarlo.study import FaultStudy, GROUP, LAWS
 from robodyn_ros.simulation.fault_loop import CHUNK
 from robodyn_ros.trajectory import Reference, Trajectory
 
@@ -45,7 +45,7 @@ class Request(NamedTuple):
     make: Callable[[NDArray, NDArray, list[NDArray]], None]
 
 
-def requests_of(study: Study, run: Scenario, begin: int, end: int) -> list[Request]:
+def requests_of(study: FaultStudy, run: Scenario, begin: int, end: int) -> list[Request]:
     """
     Return the requests of a run.
 
@@ -84,19 +84,19 @@ def requests_of(study: Study, run: Scenario, begin: int, end: int) -> list[Reque
     return [Request(begin, changes[effect.kind])] if effect.kind in changes else []
 
 
-def chunks_of(study: Study, seconds: float) -> int:
+def chunks_of(study: FaultStudy, seconds: float) -> int:
     """Return a time in the motion in chunks, at least one."""
     return max(1, round(seconds / (CHUNK * study.plant.step_size)))
 
 
-def goal_of(study: Study, run: Scenario) -> NDArray:
+def goal_of(study: FaultStudy, run: Scenario) -> NDArray:
     """Return where the arm is to rest at the end."""
     return _new_goal(study, run)[0] if run.case.effect == InLoop('goal') else (
         run.motion.positions[-1])
 
 
 @lru_cache(maxsize=GROUP)
-def _new_goal(study: Study, run: Scenario) -> tuple[NDArray, float]:
+def _new_goal(study: FaultStudy, run: Scenario) -> tuple[NDArray, float]:
     """
     Return a new goal that the arm can reach from the middle of its motion, and the time for it.
 
@@ -121,7 +121,7 @@ def _path(start: Reference, goal: NDArray, lasts: float) -> Trajectory:
     return Trajectory.from_points([lasts], [goal], [still], [still], start=start)
 
 
-def _load(study: Study, path: Trajectory, lasts: float) -> float:
+def _load(study: FaultStudy, path: Trajectory, lasts: float) -> float:
     """Return the largest ratio of velocities and torques to their limits on the way."""
     _, q, qd, qdd, _ = path.dense(lasts / (_SAMPLES - 1.5))
     model = study.model
@@ -132,13 +132,13 @@ def _load(study: Study, path: Trajectory, lasts: float) -> float:
                                         float(np.abs(torque / model.effort_limit).max()))
 
 
-def _other_law(study: Study, run: Scenario) -> Settings:
+def _other_law(study: FaultStudy, run: Scenario) -> Settings:
     settings = study.control.settings
     others = [law for law in LAWS if law != settings.mode]
     return replace(settings, mode=others[run.draw.joints[0] % len(others)])
 
 
-def _other_gains(study: Study, run: Scenario) -> Settings:
+def _other_gains(study: FaultStudy, run: Scenario) -> Settings:
     settings = study.control.settings
     return replace(settings, natural_frequency=[
         run.draw.amount * each for each in settings.natural_frequency])

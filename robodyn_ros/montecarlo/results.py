@@ -11,10 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import beta
 
-from robodyn_ros.model.robot import Robot
 from robodyn_ros.montecarlo.cases import Case
 from robodyn_ros.montecarlo.runs import Result, simulate
-from robodyn_ros.montecarlo.study import GROUP, prepare
+from robodyn_ros.montecarlo.study import GROUP, Job, prepare_faults
 from robodyn_ros.text import number, table
 
 CONFIDENCE = 0.95
@@ -123,9 +122,9 @@ def merged(one: Summary, other: Summary) -> Summary:
          for each, row in one.counts.items()})
 
 
-def summarised(arm: tuple[Robot, bool], seeds: Sequence[int]) -> tuple[Summary, int]:
+def summarised(job: Job, seeds: Sequence[int]) -> tuple[Summary, int]:
     """Return the summary of some seeds of a fault, and their number of steps, in any process."""
-    found = simulate(prepare(*arm), seeds)
+    found = simulate(prepare_faults(job), seeds)
     return summary(found[0].case, found), sum(each.steps for each in found)
 
 

@@ -17,7 +17,7 @@ from robodyn_ros.montecarlo.measured import criteria as calm_criteria, measured
 from robodyn_ros.montecarlo.plans import activated, HOLD, noise_of, Plan, plan_of
 from robodyn_ros.montecarlo.requests import goal_of
 from robodyn_ros.montecarlo.scenario import Scenario, scenario
-from robodyn_ros.montecarlo.study import GROUP, LONGEST, Study
+from robodyn_ros.montecarlo.study import FaultStudy, GROUP, LONGEST
 from robodyn_ros.safety import USUAL_RATE
 from robodyn_ros.simulation.closed_loop import Runs
 from robodyn_ros.simulation.fault_loop import CHUNK, fault_numbers, Record
@@ -57,7 +57,7 @@ class Result:
     steps: int
 
 
-def simulate(study: Study, seeds: Iterable[int]) -> list[Result]:
+def simulate(study: FaultStudy, seeds: Iterable[int]) -> list[Result]:
     """Return the results of some seeds, in order."""
     by_case: dict[str, list[Scenario]] = {}
     order = []
@@ -73,7 +73,7 @@ def simulate(study: Study, seeds: Iterable[int]) -> list[Result]:
     return [found[seed] for seed in order]
 
 
-def simulate_group(study: Study, group: Sequence[Scenario], lockstep: bool = False
+def simulate_group(study: FaultStudy, group: Sequence[Scenario], lockstep: bool = False
                    ) -> list[Result]:
     """Return the results of at most `GROUP` runs, in order."""
     found = {id(run): judged(study, plan, record, memory, good)
@@ -81,7 +81,7 @@ def simulate_group(study: Study, group: Sequence[Scenario], lockstep: bool = Fal
     return [found[id(run)] for run in group]
 
 
-def recorded(study: Study, group: Sequence[Scenario], lockstep: bool = False):
+def recorded(study: FaultStudy, group: Sequence[Scenario], lockstep: bool = False):
     """
     Simulate at most `GROUP` runs together.
 
@@ -123,7 +123,7 @@ def recorded(study: Study, group: Sequence[Scenario], lockstep: bool = False):
                 loop.rows(runs, ~done), numbers[~done], still[~done], np.zeros(sum(~done), bool))
 
 
-def begun(study: Study, plans: Sequence[Plan], lockstep: bool) -> tuple[Runs, list[NDArray]]:
+def begun(study: FaultStudy, plans: Sequence[Plan], lockstep: bool) -> tuple[Runs, list[NDArray]]:
     """
     Return the runs after the begin of control, and the table of their trajectories.
 
@@ -137,8 +137,8 @@ def begun(study: Study, plans: Sequence[Plan], lockstep: bool) -> tuple[Runs, li
     return activated(study, plans, lockstep)
 
 
-def advance_requests(study: Study, plans: Sequence[Plan], numbers: NDArray, chunk: int, runs: Runs,
-                     rows: list[NDArray]) -> None:
+def advance_requests(study: FaultStudy, plans: Sequence[Plan], numbers: NDArray, chunk: int,
+                     runs: Runs, rows: list[NDArray]) -> None:
     """Make the requests of all runs that are due before a chunk."""
     programs, memories = runs.programs, runs.memories
     for row, number in enumerate(numbers):
@@ -151,7 +151,7 @@ def advance_requests(study: Study, plans: Sequence[Plan], numbers: NDArray, chun
                 request.make(programs[row], memories[row], rows)
 
 
-def recording_of(study: Study, plan: Plan, record: Record, fault: str) -> Recording:
+def recording_of(study: FaultStudy, plan: Plan, record: Record, fault: str) -> Recording:
     """Return what the judge takes: as of a run of processes."""
     dt = study.plant.step_size
     # the first record is that of step 1
@@ -168,14 +168,14 @@ def recording_of(study: Study, plan: Plan, record: Record, fault: str) -> Record
                      'reset' if fault else 'itself')
 
 
-def limits_of(study: Study, run: Scenario) -> Limits:
+def limits_of(study: FaultStudy, run: Scenario) -> Limits:
     """Return the limits of the arm, and the goal of a run."""
     model = study.model
     return Limits(model.effort_limit, USUAL_RATE * model.effort_limit, model.velocity_limit,
                   model.lower, model.upper, goal_of(study, run))
 
 
-def judged(study: Study, plan: Plan, record: Record, memory: NDArray, good: bool) -> Result:
+def judged(study: FaultStudy, plan: Plan, record: Record, memory: NDArray, good: bool) -> Result:
     """Return the result of a run."""
     run, fault = plan.scenario, study.controller.fault(memory)
     recording = recording_of(study, plan, record, fault)

@@ -12,17 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 from robodyn_ros.montecarlo.cases import Case, COMPILED
 from robodyn_ros.montecarlo.effects import Draw, InLoop, MOMENTS
 from robodyn_ros.montecarlo.plants import DrawnPlant, SPRING_DAMPING
-from robodyn_ros.simulation import Spread
+from robodyn_ros.montecarlo.study import BACKLASH, FaultStudy, GROUP
 from robodyn_ros.simulation.joints import JointPhysics
 from robodyn_ros.simulation.motion import Motion
 from robodyn_ros.simulation.spread import draw, Sample
 
-SPREAD = Spread(mass=0.03, com=0.002, friction=0.2)
-GROUP = 64            # runs that are simulated together
 AGAIN = 4             # runs of a fault for each plant that is drawn, and measured once
 SEEDS = 1_000_001     # of the simulator
 ARMATURE = 0.15      # largest relative error of the armatures
-BACKLASH = 3e-4      # rad, of worn gears at most
 NOISE = (2e-5, 1e-3)  # rad, rad/s of sensors, of every second arm at most
 RESOLUTION = 1e-4    # rad, of every second arm at most
 
@@ -106,13 +103,13 @@ def seeds_of(cases: Sequence[Case], first: int, count: int) -> list[int]:
     return found[:count]
 
 
-def scenario(study, seed: int, case: Case | None = None, **changes) -> Scenario:
+def scenario(study: FaultStudy, seed: int, case: Case | None = None, **changes) -> Scenario:
     """
     Return the run of a seed.
 
     Parameters
     ----------
-    study : Study
+    study : FaultStudy
         Nominal arm and motions.
     seed : int
         Seed.
@@ -125,7 +122,7 @@ def scenario(study, seed: int, case: Case | None = None, **changes) -> Scenario:
     plant, case = study.plant, case_of(seed) if case is None else case
     arm = plant_of(seed) if study.drawn else seed
     given = Draw.of(case.name, seed, plant.nv, case.duration, case.amount)
-    sample = draw(plant, SPREAD, arm, int(study.drawn))
+    sample = draw(plant, study.job.spread, arm, int(study.drawn))
     random = sample.noise
     number, other = map(int, random.integers(len(study.motions), size=2))
     if study.drawn:  # of those from where the loop was measured, another one
@@ -152,8 +149,8 @@ def scenario(study, seed: int, case: Case | None = None, **changes) -> Scenario:
                     drawn, arm)
 
 
-def _joints(study, sample: Sample, armature: NDArray, backlash: NDArray, stiffness: NDArray
-            ) -> NDArray:
+def _joints(study: FaultStudy, sample: Sample, armature: NDArray, backlash: NDArray,
+            stiffness: NDArray) -> NDArray:
     """Return the constants of an arm, as those of a `Plant` with these inertias."""
     plant, model = study.plant, study.plant.model
     return JointPhysics.from_model(

@@ -1,86 +1,21 @@
-"""A Monte Carlo study: arm, motion, control cycle, and the runs of a seed."""
+"""Runs without faults: how well arms that differ from their model follow a motion."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
 import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.control import ArmController, Settings, with_slots
-from robodyn_ros.control.laws.table import TRACKING
-from robodyn_ros.control.rollout import RolloutCycle
-from robodyn_ros.control.settings import (
-    CartesianSettings, CollisionSettings, Constraints, ImpedanceSettings)
-from robodyn_ros.dynamics import Dynamics
-from robodyn_ros.model.robot import Robot
-from robodyn_ros.simulation import ClosedLoop, Plant, Spread
-from robodyn_ros.simulation.motion import Motion, plan_motion
+from robodyn_ros.montecarlo.study import Job, LEAD, prepare
+from robodyn_ros.simulation import Spread
 from robodyn_ros.simulation.spread import arms_of, draw, Sample
 from robodyn_ros.trajectory import Reference, Trajectory
 
 DIVERGED, NOT_ENDED = -1, -2  # in addition to the codes of the cycle
-_LEAD = 0.5   # s in which the gains are ramped up; then the motion begins
 _HOLD = 0.15  # s after which the cycle holds an arm at rest
-
-
-@dataclass(frozen=True)
-class Job:
-    """
-    Settings of a study, for all workers.
-
-    Attributes
-    ----------
-    robot : Robot
-    duration, speed : float
-        Duration and speed of the motion, see `plan_motion`.
-    rate : float
-        Rate of control cycle and simulation, Hz.
-    law : str
-        Tracking law, a key of `laws.table.TRACKING`.
-    stiffness : float
-        Natural frequency of the error, rad/s.
-    tolerance, goal_tolerance : float
-        Position errors that end a run during the motion and at the goal, rad or m; 0: none.
-    goal_time : float
-        Time after the last point until the goal tolerance must be met, s.
-    collision : float
-        Part of the effort limits above which external torque is a collision; 0: none.
-    spread : Spread
-    seed : int
-
-    """
-
-    robot: Robot
-    duration: float
-    speed: float
-    rate: float
-    law: str
-    stiffness: float
-    tolerance: float
-    goal_tolerance: float
-    goal_time: float
-    collision: float
-    spread: Spread
-    seed: int
-
-
-@dataclass(frozen=True, eq=False)
-class Study:
-    """Motion, controller and closed loop, shared by all runs."""
-
-    motion: Motion
-    controller: RolloutCycle
-    loop: ClosedLoop
-
-    @property
-    def model(self):
-        """Return the model of the controller."""
-        return self.loop.plant.model
 
 
 class Figures(NamedTuple):
@@ -117,31 +52,6 @@ class Figures(NamedTuple):
     joint: np.ndarray
 
 
-@lru_cache(maxsize=1)
-def prepare(job: Job) -> Study:
-    """Return the study of a job, compiled and cached in each process."""
-    plant = Plant(job.robot.load(), 1.0 / job.rate)
-    motion = plan_motion(plant.dynamics, job.duration, job.speed)
-    # only an adaptive law needs a slot for a payload
-    dynamics = (Dynamics(with_slots(plant.model)) if TRACKING[job.law].adapts
-                else plant.dynamics)
-    controller = RolloutCycle(ArmController(dynamics, _settings(job, plant.model)))
-    loop = ClosedLoop(plant, controller)
-    loop.warm()
-    return Study(motion, controller, loop)
-
-
-def _settings(job: Job, model) -> Settings:
-    threshold = job.collision * np.array(model.effort_limit) if job.collision else ()
-    return Settings(
-        mode=job.law, activation_time=_LEAD, natural_frequency=job.stiffness,
-        impedance=ImpedanceSettings(natural_frequency=job.stiffness),
-        cartesian=CartesianSettings(natural_frequency=job.stiffness),
-        collision=CollisionSettings(threshold=threshold),
-        constraints=Constraints(job.tolerance, job.goal_tolerance, job.goal_time,
-                                stopped_velocity_tolerance=0.0))
-
-
 def simulate_part(job: Job, numbers: range) -> Figures:
     """
     Return the figures of some runs.
@@ -151,7 +61,7 @@ def simulate_part(job: Job, numbers: range) -> Figures:
     point.
     """
     study = prepare(job)
-    loop, controller, motion = study.loop, study.controller, study.motion
+    loop, controller, motion = study.loop, study.controller, study.motions[0]
     samples = [draw(loop.plant, job.spread, job.seed, number) for number in numbers]
     known: dict[bytes, Trajectory] = {}
 
@@ -162,7 +72,7 @@ def simulate_part(job: Job, numbers: range) -> Figures:
         return known[place]
 
     hold, lead, counted = (round(seconds * job.rate) for seconds in (
-        _HOLD, _LEAD, motion.duration))
+        _HOLD, LEAD, motion.duration))
     # steps until the goal counts as reached
     rest = 2 + (math.ceil(job.goal_time * job.rate) if job.goal_tolerance else 0)
     first = (lead - hold + 1) / job.rate

@@ -21,7 +21,7 @@ from robodyn_ros.montecarlo.results import (
     as_json, lines, parts_of, summaries, summarised, Summary)
 from robodyn_ros.montecarlo.runs import simulate_group
 from robodyn_ros.montecarlo.scenario import scenario, seeds_of
-from robodyn_ros.montecarlo.study import prepare, Study
+from robodyn_ros.montecarlo.study import FaultStudy, Job, prepare_faults
 from tools.campaign.compiled.progress_file import ProgressFile
 from tools.campaign.compiled.report import draw_histograms, markdown
 from tools.campaign.compiled.worst import search_all
@@ -46,13 +46,13 @@ def run(options: argparse.Namespace) -> int:
         return run_replay(options, steps)
     robot, count = robot_of(options), options.runs or RUNS
     with steps('load the robot, plan motions, compile') as step:
-        study = prepare(robot, options.plants)
+        study = prepare_faults(Job.with_faults(robot, drawn=options.plants))
         step.result = f'{study.model.name}, {len(study.motions)} motions'
     if options.worst:
         return run_search(options, study, cases, steps)
     parts = parts_of(seeds_of(cases, options.seed, count), len(cases))
     with steps(f'{count} runs of {len(cases)} faults') as step:
-        found, made, passed = run_parts(options, robot, study, parts, steps)
+        found, made, passed = run_parts(options, study, parts, steps)
         done = sum(each.failed.runs for each in found)
         step.result = f'{done} runs, {made:,} steps of cycle and arm' + (
             f', {made / passed:,.0f} per second' if passed else '')
@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
     return 1 if any(each.failed.events for each in summed) else 0
 
 
-def run_parts(options: argparse.Namespace, robot: Robot, study: Study, parts: list[list[int]],
+def run_parts(options: argparse.Namespace, study: FaultStudy, parts: list[list[int]],
               steps: Steps) -> tuple[list[Summary], int, float]:
     """
     Return summaries of parts of the campaign, their number of steps, and the time for them in s.
@@ -89,7 +89,7 @@ def run_parts(options: argparse.Namespace, robot: Robot, study: Study, parts: li
     again = bool(found)
     missing = [part for k, part in enumerate(parts) if not known or known[k] is None]
     try:
-        for part, each in zip(missing, distributed(summarised, (robot, study.drawn), missing,
+        for part, each in zip(missing, distributed(summarised, study.job, missing,
                                                    options.workers, options.scheduler)):
             found.append(each)
             if file:
@@ -103,7 +103,7 @@ def run_parts(options: argparse.Namespace, robot: Robot, study: Study, parts: li
     return [each for each, _ in found], sum(made for _, made in found), passed
 
 
-def code_of(study: Study) -> str:
+def code_of(study: FaultStudy) -> str:
     """Return a digest of robot and code, on which the results depend."""
     source = source_digest(simulate_group, ('control', 'model', 'safety', 'simulation',
                                             'trajectory'))
@@ -129,7 +129,7 @@ def run_replay(options: argparse.Namespace, steps: Steps) -> int:
     """Run one seed again, on floats and through the nodes; return 0 if all torques agree."""
     from tools.campaign.compiled.replay import draw_replay, replay
     robot = robot_of(options)
-    study = prepare(robot, options.plants)
+    study = prepare_faults(Job.with_faults(robot, drawn=options.plants))
     run = scenario(study, options.replay)
     result, = simulate_group(study, [run])
     steps.write_line(f'seed {run.seed}: {run.case.name}, {run.draw}')

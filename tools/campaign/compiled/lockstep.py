@@ -17,7 +17,7 @@ from robodyn_ros.montecarlo.effects import Faulty, InLoop
 from robodyn_ros.montecarlo.plans import HOLD, plan_of
 from robodyn_ros.montecarlo.scenario import Scenario, SEEDS
 from robodyn_ros.montecarlo.study import (
-    ACTIVATION, COLLISION, RATE, ROTOR_ACCELERATION, Study, TRACKING_ERROR)
+    ACTIVATION, COLLISION, FaultStudy, RATE, ROTOR_ACCELERATION, TRACKING_ERROR)
 from robodyn_ros.nodes.simulator import node as simulator
 from robodyn_ros.simulation.fault_loop import CHUNK, fault_numbers
 from robodyn_ros.simulation.motion import STIFFNESS
@@ -76,7 +76,8 @@ class LockstepSession(Session):
 
     recorder: FaultRecorder
 
-    def __init__(self, study: Study, run: Scenario, robot: Robot, model: RobotModel, logs: Path):
+    def __init__(self, study: FaultStudy, run: Scenario, robot: Robot, model: RobotModel,
+                 logs: Path):
         super().__init__(robot, model, run.motion.start, RATE, logs)
         self._study, self._run = study, run
 
@@ -182,7 +183,8 @@ def torques_of_nodes(session: LockstepSession, steps: int) -> dict[int, NDArray]
     return {round(1e-9 * stamp / dt): torque for stamp, torque in zip(log.stamp, log.effort)}
 
 
-def compare(study: Study, run: Scenario, robot: Robot, logs: Path, steps: int = 0) -> Comparison:
+def compare(study: FaultStudy, run: Scenario, robot: Robot, logs: Path, steps: int = 0
+            ) -> Comparison:
     """Return how far nodes and compiled loop agree; steps: 0 for the whole run."""
     plan = plan_of(study, run)
     steps = steps or length_of(study, plan)

@@ -13,7 +13,7 @@ from robodyn_ros.control.terms import Term
 from robodyn_ros.montecarlo.plans import noise_of, Plan, plan_of
 from robodyn_ros.montecarlo.runs import advance_requests, begun
 from robodyn_ros.montecarlo.scenario import Scenario
-from robodyn_ros.montecarlo.study import Study
+from robodyn_ros.montecarlo.study import FaultStudy
 from robodyn_ros.picture import colour, picture
 from robodyn_ros.simulation.closed_loop import Runs
 from robodyn_ros.simulation.fault_loop import CHUNK, Record
@@ -48,7 +48,7 @@ class Step(NamedTuple):
     record: NDArray
 
 
-def steps_of(study: Study, plan: Plan, count: int, lockstep: bool = False) -> Iterator[Step]:
+def steps_of(study: FaultStudy, plan: Plan, count: int, lockstep: bool = False) -> Iterator[Step]:
     """Yield the first `count` steps of a run in machine code, one by one."""
     loop = study.loop
     runs, rows = begun(study, [plan], lockstep)
@@ -62,7 +62,7 @@ def steps_of(study: Study, plan: Plan, count: int, lockstep: bool = False) -> It
                        runs.memories[0].copy(), runs.state[0, :loop.recorded].copy())
 
 
-def length_of(study: Study, plan: Plan) -> int:
+def length_of(study: FaultStudy, plan: Plan) -> int:
     """Return the number of steps until motion and fault are over, and half a second more."""
     return int((plan.over + 0.5) / study.plant.step_size)
 
@@ -93,7 +93,7 @@ class Replay(NamedTuple):
     difference: float
 
 
-def replay(study: Study, run: Scenario, every: int = 1) -> Replay:
+def replay(study: FaultStudy, run: Scenario, every: int = 1) -> Replay:
     """
     Return a run step by step, and compare steps with those computed in Python.
 
@@ -117,7 +117,7 @@ def replay(study: Study, run: Scenario, every: int = 1) -> Replay:
                   compared, worst)
 
 
-def draw_replay(path: Path, study: Study, run: Scenario, found: Replay) -> None:
+def draw_replay(path: Path, study: FaultStudy, run: Scenario, found: Replay) -> None:
     """Write a picture of a run: position error, velocity, and all terms of each joint."""
     plan, names = plan_of(study, run), study.model.joint_names
     time = study.plant.step_size * np.arange(1, len(found.terms) + 1)

@@ -12,7 +12,7 @@ from robodyn_ros.montecarlo.cases import Case
 from robodyn_ros.montecarlo.results import values
 from robodyn_ros.montecarlo.runs import Result, simulate_group
 from robodyn_ros.montecarlo.scenario import scenario, seeds_of
-from robodyn_ros.montecarlo.study import GROUP, Study
+from robodyn_ros.montecarlo.study import FaultStudy, GROUP
 
 SEARCHED = ('speed', 'step', 'beyond')
 _TOLERANCE = 1e-3  # relative spread of a population that has converged
@@ -47,13 +47,13 @@ class Worst(NamedTuple):
     failed: tuple[str, ...]
 
 
-def search(study: Study, case: Case, figure: str, seed: int, generations: int = 6) -> Worst:
+def search(study: FaultStudy, case: Case, figure: str, seed: int, generations: int = 6) -> Worst:
     """
     Return the worst case of a fault, for the arm and motion of a seed.
 
     Parameters
     ----------
-    study : Study
+    study : FaultStudy
         What the runs have in common.
     case : Case
         The fault.
@@ -87,7 +87,7 @@ def search(study: Study, case: Case, figure: str, seed: int, generations: int = 
     return Worst(case.name, figure, seed, draw, value, result.failed)
 
 
-def runs_of(study: Study, case: Case, seed: int, draws: list[dict]) -> list[Result]:
+def runs_of(study: FaultStudy, case: Case, seed: int, draws: list[dict]) -> list[Result]:
     """Return the results of one arm and motion with several draws of a fault."""
     runs = [scenario(study, seed, case, **draw) for draw in draws]
     results: list[Result] = []
@@ -96,7 +96,7 @@ def runs_of(study: Study, case: Case, seed: int, draws: list[dict]) -> list[Resu
     return results
 
 
-def search_all(study: Study, cases: list[Case], seeds: int, tick: Callable[[str], None]
+def search_all(study: FaultStudy, cases: list[Case], seeds: int, tick: Callable[[str], None]
                ) -> list[Worst]:
     """Return the worst cases of faults with any length or size, the worst first."""
     found = []

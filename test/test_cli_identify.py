@@ -265,6 +265,11 @@ def test_a_picture_that_cannot_be_drawn_is_refused_before_anything_is_read(capsy
     assert "pip install 'robodyn_ros[plot]'" in capsys.readouterr().err
 
 
+def test_a_robot_in_place_of_the_recording_is_named(capsys):
+    assert main(['identify', str(ARM), 'arm.csv']) == USER_MISTAKE
+    assert 'is no recording: it comes first, then the URDF' in capsys.readouterr().err
+
+
 def test_late_stamps_are_remarked_and_repaired(recording, tmp_path, capsys):
     model, rng = arm().model, np.random.default_rng(0)
     count = len(recording.position_time)

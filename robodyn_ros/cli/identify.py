@@ -15,7 +15,7 @@ from pathlib import Path
 from robodyn_ros.cli.options import add_robot_arguments, between, robot_of
 from robodyn_ros.cli.terminal import Steps
 from robodyn_ros.dynamics import Dynamics
-from robodyn_ros.exceptions import ParameterError
+from robodyn_ros.exceptions import ArgumentError, ParameterError
 from robodyn_ros.files import check_writable, parameter_file
 from robodyn_ros.identification.dry_friction import DryFriction, SHAPES
 from robodyn_ros.identification.estimate import Estimate
@@ -81,6 +81,8 @@ def run(options: argparse.Namespace) -> int:
     if options.urdf_output and 'inertia' not in groups:
         raise ParameterError('--urdf-output writes the identified inertia: add inertia to '
                              '--estimate')
+    if options.recording.suffix in ('.urdf', '.xacro'):
+        raise ArgumentError(f'{options.recording} is no recording: it comes first, then the URDF')
     for path in (options.output, options.urdf_output, options.plot):
         check_writable(path)
     if options.plot:

@@ -24,7 +24,7 @@ GAIN_PARAMETERS = (
     'limits.driver_compensates_gravity', 'adaptive.sliding', 'observer.bandwidth',
     'disturbance_observer', 'feedback_inertia')
 MOST_ROTORS = 3.0  # of the likely rotor, that a measurement may add;
-NO_ROTOR = 10.0    # and beyond which the joint is blocked, and may come free
+NO_ROTOR = 100.0   # and beyond which the joint is blocked, and may come free
 
 
 def make_gains(dynamics: Dynamics, settings: Settings | None = None,

@@ -215,7 +215,7 @@ class Components:
         node.get_logger().error(
             f'the driver on {states.topic} {cause}: deactivated, so that its brakes do not '
             'open by themselves when it is restarted; start it, compare the pose of the arm, then '
-            'activate or restart the controller')
+            'activate the controller (robodyn activate), or restart it')
         self.shutdown.at_once()
         node.trigger_deactivate()
 

@@ -94,19 +94,19 @@ class RolloutCycle:
         if mode in EXTERNAL_LAWS:
             raise ParameterError(f'{mode} is a law from outside, and in a compiled loop there is '
                                  'none: choose a built-in law', value=mode)
-        self._tolerances, self._made = control.design.tolerances, control.host.made
-        self.key = self._made.function.key
+        self._tolerances, self._compiled = control.design.tolerances, control.host.made
+        self.key = self._compiled.function.key
         self.memory, self.program = (control.host.values[name].copy()
                                      for name in ('memory', 'program'))
         self._control, self._messages = control, Messages(control.model, control.model.tip)
-        self._made.prepare(*laws)
+        self._compiled.prepare(*laws)
         self._edited = self.program.copy()
         self._p = self._views('program', self._edited)
         self._views('program', self.program).motion.floats[()] = mode == Mode.FLOAT.value
-        self._functions = {**self._made.functions, 'laws': self._made.rows}
+        self._functions = {**self._compiled.functions, 'laws': self._compiled.rows}
         self._columns = path.columns(control.model.nv)
         self._fields = {entry.name: slice(entry.begin, entry.begin + entry.size)
-                        for entry in blocks.entries(Memory, self._made.dimensions)}
+                        for entry in blocks.entries(Memory, self._compiled.dimensions)}
         self.sending = self._indices('acceptance.kind', 'motion.fault.code')
         self.following = self._indices('motion.mode', 'motion.reference.q', 'verdict.saturated',
                                        'verdict.rate_limited')
@@ -116,17 +116,17 @@ class RolloutCycle:
         return tuple(k for name in names for k in everything[self._fields[name]])
 
     def _views(self, name: str, values: NDArray) -> SimpleNamespace:
-        return blocks.views(BLOCKS[name], values, self._made.dimensions)
+        return blocks.views(BLOCKS[name], values, self._compiled.dimensions)
 
     # --- called in a loop as machine code -----------------------------------------------------
 
     @cached_property
     def function(self) -> StatefulFunction:
         """Return the cycle as a function of a state, with a memory."""
-        made, function = self._made, self._made.function
-        state, torque, memory, program = (
-            np.zeros(made.sizes['state']), np.zeros(made.dimensions['joints']), self.memory,
-            self.program)
+        compiled, function = self._compiled, self._compiled.function
+        state, torque = (np.zeros(compiled.sizes['state']),
+                         np.zeros(compiled.dimensions['joints']))
+        memory, program = self.memory, self.program
         self._path = np.zeros((1, self._columns))
         call = function.bound(*self._functions.values(), self._path, state, memory, program,
                               torque, memory.copy())
@@ -139,7 +139,7 @@ class RolloutCycle:
         """Use tables of trajectories, one after the other; the list is joined into one."""
         if len(rows) > 1:
             rows[:] = [np.concatenate(rows)]
-        function, arguments = self._made.function, self.function.call.arguments
+        function, arguments = self._compiled.function, self.function.call.arguments
         self._path = as_argument('path', function.arguments['path'], rows[0] if rows else ())
         place = function.place('path')
         arguments[place:place + 2] = self._path.ctypes.data, len(self._path)
@@ -153,8 +153,8 @@ class RolloutCycle:
         """
         kind = first_of((given.begins, FROM_STATE), (given.received, RECEIVED),
                         (given.waits, WAITING), otherwise=(REQUESTS,))[0]
-        empty = blocks.unpack(BLOCKS['state'], [0.0] * self._made.sizes['state'],
-                              self._made.dimensions)
+        empty = blocks.unpack(BLOCKS['state'], [0.0] * self._compiled.sizes['state'],
+                              self._compiled.dimensions)
         return flatten(replace(
             empty, kind=kind, now=given.arrival, arrival=given.arrival, stamp=given.stamp,
             clock=given.clock, permitted=1.0, q=given.q, qd=given.qd, effort=given.effort))
@@ -170,9 +170,9 @@ class RolloutCycle:
     def on_floats(self, rows: Sequence[NDArray], argument: list, memory: list, program: list
                   ) -> tuple[list, list]:
         """Return torque and next memory, computed in Python; rows: tables of trajectories."""
-        functions = [[each.body for each in self._made.functions[name]]
-                     for name in self._made.tables]
-        torque, after = self._made.function.body(
+        functions = [[each.body for each in self._compiled.functions[name]]
+                     for name in self._compiled.tables]
+        torque, after = self._compiled.function.body(
             *functions, [row for table in rows for row in table.tolist()], argument, memory,
             program)
         return flatten(torque), flatten(after)

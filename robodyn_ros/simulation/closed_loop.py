@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,9 @@ from robodyn_ros.dynamics.jit.trace import absolute, maximum
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.simulation.step import Constants, constants_size, plant_step, State, state_size
+
+if TYPE_CHECKING:
+    from robodyn_ros.simulation.fault_loop.step import FaultStep
 
 # rows of the figures, one number per joint; the last number is the count of steps
 _SQUARES, _PEAK_ERROR, _PEAK_TORQUE, _CUT = range(4)
@@ -87,60 +90,38 @@ class Controller(Protocol):
         """Return torque and next memory, computed in Python."""
 
 
-class Step(Protocol):
-    """
-    Both parts of a step, before and after the call of the controller, over scalars.
-
-    Attributes
-    ----------
-    key : str
-        Key of its code.
-    state_sizes : tuple of int
-        Lengths of what begins a record, arm, and others; the last is the number of steps.
-    constant_sizes : tuple of int
-        Lengths of joints, inertias, and others.
-    kept_size : int
-        Length of what the second part needs of the first.
-    recorded : int
-        Number of leading values of the state that are recorded.
-    observed : tuple of int
-        Indices of the values of the memory that the second part needs.
-    tables : dict of str to Table
-        Tables of both parts.
-
-    """
-
-    key: str
-    state_sizes: tuple[int, ...]
-    constant_sizes: tuple[int, ...]
-    kept_size: int
-    recorded: int
-    observed: tuple[int, ...]
-    tables: dict[str, Table]
-
-    def first(self, tree, runtime, state, constants, noise, *tables):
-        """Return the argument of the controller, and what `then` needs."""
-
-    def then(self, tree, runtime, kept, constants, result, *tables):
-        """Return the next state."""
-
-
 class TrackingStep:
     """
     A step without faults, that counts how well the reference is followed.
-
-    State: figures, arm, number of steps. Constants: joints, inertias, whether the step counts.
 
     Parameters
     ----------
     plant, controller
         As for `ClosedLoop`.
 
+    Attributes
+    ----------
+    key : str
+        Key of its code.
+    state_sizes : tuple of int
+        Lengths of figures, arm, and number of steps.
+    constant_sizes : tuple of int
+        Lengths of joints, inertias, and whether the step counts.
+    kept_size : int
+        Length of what the second part needs of the first.
+    recorded : int
+        Number of leading values of the state that are recorded.
+    observed : tuple of int
+        Indices of the values of the memory of the controller that the second part needs.
+    tables : dict of str to Table
+        Tables of both parts.
+
     """
 
-    recorded, tables = 0, dict[str, Table]()
     state_sizes: tuple[int, ...]
     constant_sizes: tuple[int, ...]
+    recorded = 0
+    tables: dict[str, Table] = {}
 
     def __init__(self, plant: Plant, controller: Controller):
         nv = plant.nv
@@ -234,12 +215,13 @@ class ClosedLoop:
         Nominal arm; the controller is called in each of its steps.
     controller : Controller
         Controller of all runs.
-    step : Step, optional
-        What happens in a step; default no faults, see `TrackingStep`.
+    step : TrackingStep or FaultStep, optional
+        What happens in a step; default no faults.
 
     """
 
-    def __init__(self, plant: Plant, controller: Controller, step: Step | None = None):
+    def __init__(self, plant: Plant, controller: Controller,
+                 step: TrackingStep | FaultStep | None = None):
         self.plant, self.controller = plant, controller
         self.step = step = step or TrackingStep(plant, controller)
         self._run = plant.dynamics.coupled_rollout(

@@ -70,7 +70,7 @@ def interrupted(number: int) -> Injection:
     return inject
 
 
-def held_up(name: str) -> Injection:
+def paused(name: str) -> Injection:
     """Return the injection that pauses a process."""
     def inject(testbed: Testbed, draw: Draw) -> None:
         testbed.nodes[name].signal(signal.SIGSTOP)
@@ -79,7 +79,7 @@ def held_up(name: str) -> Injection:
     return inject
 
 
-def crowded(testbed: Testbed, draw: Draw) -> None:
+def cpu_loaded(testbed: Testbed, draw: Draw) -> None:
     """Use 30 % of each processor for other programs."""
     programs = testbed.load_processors(0.3)
     testbed.wait(draw.duration)

@@ -7,35 +7,30 @@ the step before.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.dynamics.jit.blocks import block, entries, Entry, joints, scalar, unpack
 from robodyn_ros.dynamics.jit.flags import all_of, any_of, equal, flag, no, when
 from robodyn_ros.dynamics.jit.flow import choose, lookup
 from robodyn_ros.dynamics.jit.trace import floor, minimum, nearest, select
 
 
-class Link(NamedTuple):
-    """
-    Memory of the link between arm and controller.
-
-    reports: number since the begin of the fault. kept: its first report. free: time at which the
-    host is free. command: last one that the driver received. since: steps since then. braked:
-    flag.
-    """
-
-    reports: object
-    kept_q: list
-    kept_qd: list
-    kept_effort: list
-    free: object
-    command: list
-    late: list
-    has_delayed: object
-    since: object
-    braked: object
+@block
+class Link:
+    reports: float = scalar('', 'Number of reports since the begin of the fault.')
+    kept_q: list = joints('rad', 'Position in the first report of the fault.')
+    kept_qd: list = joints('rad/s', 'Velocity in it.')
+    kept_effort: list = joints('N m', 'Effort in it.')
+    host_free_at: float = scalar('s', 'Time at which the host is free.')
+    command: list = joints('N m', 'Last command that the driver received.')
+    delayed_command: list = joints('N m', 'Last command of the controller.')
+    has_delayed: float = scalar('', 'Flag: it was too late for its step.')
+    steps_since_command: float = scalar('', 'Steps since the driver received one.')
+    braked: float = scalar('', 'Flag: the brakes hold the arm.')
 
 
 class Report(NamedTuple):
@@ -55,31 +50,25 @@ class Report(NamedTuple):
     age: object
 
 
+def link_entries(nv: int) -> list[Entry]:
+    """Return the fields of a link and their places."""
+    return entries(Link, {'joints': nv})
+
+
 def link_size(nv: int) -> int:
     """Return the length of a `Link`."""
-    return 5 * nv + 5
-
-
-def free_place(nv: int) -> int:
-    """Return the place of the time at which the host is free."""
-    return 3 * nv + 1
+    return sum(each.size for each in link_entries(nv))
 
 
 def link_of(values, nv: int) -> Link:
     """Return the memory of a link from a list."""
-    rest = list(values)
-
-    def joints():
-        return [rest.pop(0) for _ in range(nv)]
-
-    return Link(rest.pop(0), joints(), joints(), joints(), rest.pop(0), joints(), joints(),
-                rest.pop(0), rest.pop(0), rest.pop(0))
+    return unpack(Link, values, {'joints': nv})
 
 
 def new_link(nv: int) -> NDArray:
     """Return the memory before the first step: the brakes hold the arm."""
     values = np.zeros(link_size(nv))
-    values[0], values[-1] = 0.0, 1.0
+    values[-1] = 1.0
     return values
 
 
@@ -125,7 +114,7 @@ def measured(f, on, q, qd, effort, noise, link, history, step, dt):
     unreadable = flag(on) & flag(f.unreadable)
     present = no(any_of([flag(on) & flag(f.silent), unreadable, too_early]))
     return (Report(present, unreadable, q, qd, effort, select(on, f.clock, 0.0), age * dt),
-            link._replace(reports=count, kept_q=kept[0], kept_qd=kept[1], kept_effort=kept[2]))
+            replace(link, reports=count, kept_q=kept[0], kept_qd=kept[1], kept_effort=kept[2]))
 
 
 def changed(f, on, state, memory):
@@ -175,17 +164,17 @@ def driven(f, on, on_before, link, torque, sent, late, dt):
     # a late command acts from the next step on, unless that has one of its own
     old = flag(link.has_delayed) & receives
     now = all_of([sent, no(late), receives])
-    command = when(now, torque, when(old, link.late, link.command))
+    command = when(now, torque, when(old, link.delayed_command, link.command))
     arrived = now | old
-    since = when(arrived, 0.0, link.since + 1.0)
+    since = when(arrived, 0.0, link.steps_since_command + 1.0)
     released = arrived & no(flag(on_before) & flag(f.brakes))
     braked = when(released, 0.0, link.braked)
     expired = all_of([on, flag(f.timeout), since * dt > f.timeout])
     braked = flag(braked) | ((flag(on) & flag(f.brakes)) | expired)
     motors = [select(on, g, 1.0) * x for g, x in zip(f.motor, command)]
-    return motors, braked, link._replace(
-        command=command, late=torque, has_delayed=flag(sent) & flag(late), since=since,
-        braked=when(braked, 1.0, 0.0))
+    return motors, braked, replace(
+        link, command=command, delayed_command=torque, has_delayed=flag(sent) & flag(late),
+        steps_since_command=since, braked=when(braked, 1.0, 0.0))
 
 
 def host_delay(f, on, begins, delays, step, time, dt, link):
@@ -198,10 +187,10 @@ def host_delay(f, on, begins, delays, step, time, dt, link):
     factor = f.usual_delays + select(on, f.delays, 0.0)
     (recorded,) = lookup(delays, f.row + step, [0])
     delay = factor * recorded + select(begins, f.pause, 0.0)
-    asleep = link.free > time + dt * (1.0 - 1e-9)
-    waited = select(link.free > time, link.free - time, 0.0)
+    asleep = link.host_free_at > time + dt * (1.0 - 1e-9)
+    waited = select(link.host_free_at > time, link.host_free_at - time, 0.0)
     answered = waited + delay
     too_late = answered > dt * (1.0 - 1e-9)
     runs = no(asleep | too_late)
-    free = when(no(asleep) & too_late, time + answered, link.free)
-    return runs, answered, link._replace(free=free)
+    free_at = when(no(asleep) & too_late, time + answered, link.host_free_at)
+    return runs, answered, replace(link, host_free_at=free_at)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from robodyn_ros.dynamics.jit.ieee import Ieee
 from robodyn_ros.simulation.closed_loop import ClosedLoop, Controller, Runs
 from robodyn_ros.simulation.fault_loop import records
-from robodyn_ros.simulation.fault_loop.link import free_place, new_link
+from robodyn_ros.simulation.fault_loop.link import link_entries, new_link
 from robodyn_ros.simulation.fault_loop.records import CHUNK, Record
 from robodyn_ros.simulation.fault_loop.step import BEGIN, FaultStep, MEASURE, NORMAL
 from robodyn_ros.simulation.plant import Plant
@@ -158,7 +158,9 @@ class FaultLoop(ClosedLoop):
         state, constants = runs.state.copy(), runs.constants.copy()
         passed = chunk * CHUNK * self.plant.step_size
         state[:, -1] -= chunk * CHUNK
-        state[:, sum(self.step.state_sizes[:2]) + free_place(self.plant.nv)] -= passed
+        place, = (each.begin for each in link_entries(self.plant.nv)
+                  if each.name == 'host_free_at')
+        state[:, sum(self.step.state_sizes[:2]) + place] -= passed
         constants[:, -1] += passed
         return runs._replace(state=state, constants=constants,
                              records=[self._all[chunk, :len(state)].copy()])

@@ -47,7 +47,7 @@ class FaultStep:
     tables : dict of str to Table
         Recorded delays of the host, stamps, and records of all runs.
     key, kept_size, recorded, observed
-        See `closed_loop.Step`.
+        See `TrackingStep`.
 
     """
 

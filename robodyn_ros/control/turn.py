@@ -145,7 +145,7 @@ def begin(x, m, p):
     kind = first_of((x.received, RECEIVED), (now >= m.due, DUE), otherwise=(WAITING,))[0]
     return replace(
         m, guard_commands=taken, permitted=permitted, kind=kind,
-        unattended=now - x.alive > p.patience, commands=m.commands & no(taken),
+        unattended=no(p.patience >= now - x.alive), commands=m.commands & no(taken),
         failures=when(taken, 0.0, m.failures)), permitted
 
 

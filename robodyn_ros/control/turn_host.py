@@ -60,7 +60,7 @@ class TurnHost:
         for name, value in (('timeout', timeout), ('period', period), ('patience', patience)):
             getattr(views['program'], name)[()] = value
         self.values['memory'][:] = flatten(turn.initial())
-        self.functions = {step.__name__: _function(step) for step in STEPS}
+        self.functions = {step.__name__: turn_function(step) for step in STEPS}
         self._calls = {name: self._bound(each) for name, each in self.functions.items()}
         self.since: int | None = None
 
@@ -219,7 +219,7 @@ class TurnHost:
         return _NANOSECOND * (stamp - (self.since or 0))
 
 
-def _function(step: Callable) -> Function:
+def turn_function(step: Callable) -> Function:
     """Return a function of `turn` over arrays: inputs, memory, program -> memory, result."""
     def body(x, m, p):
         after, result = step(*(blocks.unpack(cls, each, {}) for cls, each in (

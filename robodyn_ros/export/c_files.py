@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from robodyn_ros.control.compiled import BLOCKS
 from robodyn_ros.control.state import (
     BETWEEN, DUE, FROM_STATE, RECEIVED, REQUESTS, SILENT, WAITING)
 from robodyn_ros.control.steps import external_law, laws, modes
@@ -12,7 +11,7 @@ from robodyn_ros.dynamics.jit.blocks import size
 from robodyn_ros.export import c_support
 from robodyn_ros.export.c_function import CFunction
 from robodyn_ros.export.c_packs import writer_of
-from robodyn_ros.export.control_cycle import ExportedCycle
+from robodyn_ros.export.control_cycle import EXPORTED, ExportedCycle
 from robodyn_ros.export.dynamics_functions import Documented, LOADS
 from robodyn_ros.export.expressions import literal
 from robodyn_ros.export.layout import array_lines, initialiser, struct_lines
@@ -122,7 +121,7 @@ def _cycle_lines(prefix: str, cycle: ExportedCycle) -> list[str]:
         for name, row in laws.ROWS.items() if name in exported), '',
         f'#define {macro(prefix, "SEGMENT")} {cycle.segment}', '']
     dimensions = cycle.made.dimensions
-    for name, cls in BLOCKS.items():
+    for name, cls in EXPORTED.items():
         lines += [*struct_lines(f'{prefix}_{name}', cls, dimensions), '']
     return [
         *lines, *_comment([
@@ -135,7 +134,11 @@ def _cycle_lines(prefix: str, cycle: ExportedCycle) -> list[str]:
             'memory of the next cycle. No two arguments may overlap.',
             'path: segments of the trajectories, path_rows rows of '
             f'{macro(prefix, "SEGMENT")} numbers, as', 'in program.motion; may have no rows.']),
-        *cycle.cycle.head(';'), '']
+        *cycle.cycle.head(';'), '', *_comment([
+            'One turn of a loop: its begin decides the kind of the cycle, and whether that is',
+            'permitted and attended; its end, after the cycle, when a torque is due without a',
+            'state. Where there is no guard, guard_state stays 0.']),
+        *(line for each in cycle.turns for line in each.head(';')), '']
 
 
 def data(prefix: str, loads: Sequence[float], cycle: ExportedCycle | None) -> str:
@@ -147,8 +150,8 @@ def data(prefix: str, loads: Sequence[float], cycle: ExportedCycle | None) -> st
         return text(lines)
     dimensions = cycle.made.dimensions
     for name, values in cycle.initial.items():
-        assert size(BLOCKS[name], dimensions) == len(values)
-        first, *rest = initialiser(BLOCKS[name], values, dimensions)
+        assert size(EXPORTED[name], dimensions) == len(values)
+        first, *rest = initialiser(EXPORTED[name], values, dimensions)
         lines += [f'const struct {prefix}_{name} {prefix}_initial_{name} = {first}', *rest[:-1],
                   f'{rest[-1]};', '']
     return text(lines)

@@ -8,17 +8,21 @@ from typing import cast
 
 import numpy as np
 
-from robodyn_ros.control import ArmController
+from robodyn_ros.control import ArmController, turn
 from robodyn_ros.control.compiled import BLOCKS, CompiledCycle, REQUIRED
 from robodyn_ros.control.steps import laws
+from robodyn_ros.control.turn_host import turn_function
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.jit import blocks
 from robodyn_ros.dynamics.jit.flow import Table
 from robodyn_ros.dynamics.jit.function import Function
+from robodyn_ros.dynamics.jit.nested import flatten
 from robodyn_ros.exceptions import near_matches, ParameterError
 from robodyn_ros.export.c_function import CFunction
 from robodyn_ros.export.places import Array, Functions, Place, Rows, Struct
 
+_TURN = {'inputs': turn.Inputs, 'memory': turn.Memory, 'program': turn.Program}
+EXPORTED = {**BLOCKS, **{f'turn_{name}': cls for name, cls in _TURN.items()}}
 _LAWS = 'laws'
 _PATH = 'path'
 _LOADS = 'loads'
@@ -37,10 +41,12 @@ class ExportedCycle:
         The cycle.
     laws, parts : list of CFunction
         What it calls.
+    turns : list of CFunction
+        `begin` and `end` of `control.turn`, around it.
     segment : int
         Length of a row of the table of segments.
     initial : dict of str to array
-        Numbers of 'memory' and 'program' of an arm that was never under control.
+        Numbers of 'memory', 'program' and 'turn_memory' of an arm that was never under control.
 
     """
 
@@ -48,6 +54,7 @@ class ExportedCycle:
     cycle: CFunction
     laws: list[CFunction]
     parts: list[CFunction]
+    turns: list[CFunction]
     segment: int
     initial: dict[str, np.ndarray]
 
@@ -88,16 +95,20 @@ class ExportedCycle:
         path = arguments[_PATH]
         assert isinstance(path, Table)
         segment = int(path.columns)
-        structs = {name: Struct(name, f'{prefix}_{name}', blocks.entries(block, made.dimensions))
-                   for name, block in BLOCKS.items()}
+        entries = {name: blocks.entries(cls, made.dimensions) for name, cls in EXPORTED.items()}
+        structs = {name: Struct(name, f'{prefix}_{name}', each) for name, each in entries.items()}
+        after, after_turn = (Struct('next', f'{prefix}_{name}', entries[name])
+                             for name in ('memory', 'turn_memory'))
         places: dict[str, Place] = {**tables, _PATH: Rows(_PATH, segment), **structs}
-        after = Struct('next', f'{prefix}_memory', blocks.entries(
-            BLOCKS['memory'], made.dimensions))
         cycle = CFunction(f'{prefix}_cycle', made.function.program(),
                           tuple(places[name] for name in arguments),
                           (Array('torque', made.dimensions['joints']), after))
+        turns = [CFunction(f'{prefix}_turn_{step.__name__}', turn_function(step).program(),
+                           tuple(structs[f'turn_{name}'] for name in _TURN),
+                           (after_turn, Array('result', 1))) for step in (turn.begin, turn.end)]
         initial = {name: controller.host.values[name].copy() for name in ('memory', 'program')}
-        return cls(made, cycle, of_laws, parts, segment, initial)
+        initial['turn_memory'] = np.array(flatten(turn.initial()))
+        return cls(made, cycle, of_laws, parts, turns, segment, initial)
 
 
 def default_controller(dynamics: Dynamics) -> ArmController:

@@ -59,6 +59,7 @@ void CycleLoop::activate()
   program_.acceptance.simulated = simulated_ ? 1.0 : 0.0;
   begun_ = guided_ = owned_ = follows_ = stopping_ = false;
   taken_ = released_ = 0;
+  turn_ = @NAME@_initial_turn_memory;
   block_.store(@PREFIX@WORD_SESSION, ++session_);
   closed_ = false;
 }
@@ -90,35 +91,34 @@ bool CycleLoop::update(int64_t stamp)
   state_.now = state_.arrival = seconds(CLOCK_MONOTONIC);
   state_.stamp = simulated_ ? 1e-9 * static_cast<double>(stamp) : 0.0;
   state_.clock = simulated_ ? state_.stamp : seconds(CLOCK_REALTIME);
-  state_.permitted = 1.0;
+  inputs_.now = state_.arrival;
   if (!begun_) {
     if (!is_finite(state_)) {
       return false;
     }
-    if (simulated_) {
-      state_.now = state_.stamp;
-    }
-    take_over(program_);
+    state_.now = simulated_ ? state_.stamp : state_.now;
+    take_over();
     begun_ = true;
   }
-  const double * path = path_;
-  int32_t rows = 1;
-  int64_t number = 0;
-  const @NAME@_program & program = newest(path, rows, number);
-  state_.unattended = owned_ && !(state_.arrival - block_.number(@PREFIX@WORD_ALIVE) <=
-    block_.number(@PREFIX@WORD_PATIENCE)) ? 1.0 : 0.0;
-  run(@PREFIX@KIND_RECEIVED, program, path, rows);
-  if (memory_->acceptance.kind == @PREFIX@KIND_REQUESTS) {
-    // the state cannot be used: the torque for the one that the model predicts
-    run(@PREFIX@KIND_DUE, program, path, rows);
+  const Newest newest = take_newest();
+  inputs_.alive = owned_ ? block_.number(@PREFIX@WORD_ALIVE) : state_.arrival;
+  pace_.patience = owned_ ? block_.number(@PREFIX@WORD_PATIENCE) : 0.0;
+  for (const double received : {1.0, 0.0}) {  // if the state cannot be used: a turn without one
+    inputs_.received = received;
+    turn(@NAME@_turn_begin);
+    run(turn_.kind, newest);
+    inputs_.kind = memory_->acceptance.kind;
+    turn(@NAME@_turn_end);
+    if (inputs_.kind != @PREFIX@KIND_REQUESTS) {
+      break;
+    }
   }
   const double mode = memory_->motion.mode;
   guided_ = mode == @PREFIX@HOLD || mode == @PREFIX@TRACK || mode == @PREFIX@STOP ||
     mode == @PREFIX@REACH;
-  ++sent_;
   block_.store(@PREFIX@WORD_ACTIVE, !stopping_);
   record(stamp);
-  block_.store(@PREFIX@WORD_USED, number);
+  block_.store(@PREFIX@WORD_USED, newest.number);
   return true;
 }
 
@@ -134,10 +134,7 @@ bool CycleLoop::stop()
     return false;
   }
   if (!stopping_) {
-    const double * path = path_;
-    int32_t rows = 1;
-    int64_t number = 0;
-    program_ = newest(path, rows, number);  // its gains and limits stay
+    program_ = *take_newest().program;  // its gains and limits stay
     program_.motion.kind = @PREFIX@TO_REST;
     program_.motion.request = memory_->motion.request + 1.0;
     stopping_ = true;
@@ -156,13 +153,10 @@ bool CycleLoop::end()
   if (!begun_) {
     return false;
   }
-  const double * path = path_;
-  int32_t rows = 1;
-  int64_t number = 0;
   // in CARRY the torque is that of gravity already, or was faded out by its owner
   if (is_finite(state_) && memory_->motion.mode != @PREFIX@CARRY) {
-    program_ = newest(path, rows, number);
-    take_over(program_);
+    program_ = *take_newest().program;
+    take_over();
     std::memcpy(torque_, memory_->sent, sizeof(torque_));
   }
   begun_ = false;
@@ -187,23 +181,31 @@ DriveCommand CycleLoop::drive(const double * kp, const double * kd) const
   return command;
 }
 
-void CycleLoop::run(
-  double kind, const @NAME@_program & program, const double * path, int32_t rows)
+void CycleLoop::turn(decltype(@NAME@_turn_begin) & step)
+{
+  const auto before = turn_;
+  double result;
+  step(&inputs_, &before, &pace_, &turn_, &result);
+}
+
+void CycleLoop::run(double kind, const Newest & newest)
 {
   state_.kind = kind;
-  @NAME@_cycle(path, rows, &state_, memory_, &program, torque_, next_);
+  state_.permitted = turn_.permitted;
+  state_.unattended = turn_.unattended;
+  @NAME@_cycle(newest.path, newest.rows, &state_, memory_, newest.program, torque_, next_);
   std::swap(memory_, next_);
 }
 
-void CycleLoop::take_over(@NAME@_program & program)
+void CycleLoop::take_over()
 {
-  program.motion.kind = @PREFIX@TO_TAKE_OVER;
-  program.motion.request = memory_->motion.request + 1.0;
-  run(@PREFIX@KIND_REQUESTS, program, path_, 1);
+  program_.motion.kind = @PREFIX@TO_TAKE_OVER;
+  program_.motion.request = memory_->motion.request + 1.0;
+  run(@PREFIX@KIND_REQUESTS, {&program_, path_});
 }
 
 // The program of the owner, with what it hands over; without an owner that of this controller.
-const @NAME@_program & CycleLoop::newest(const double * & path, int32_t & rows, int64_t & number)
+CycleLoop::Newest CycleLoop::take_newest()
 {
   int64_t k;
   do {  // the owner may have swapped before `using` was visible to it; it waits for `used` then
@@ -211,12 +213,12 @@ const @NAME@_program & CycleLoop::newest(const double * & path, int32_t & rows, 
     block_.store(@PREFIX@WORD_USING, k);
   } while (k != block_.load(@PREFIX@WORD_CURRENT));
   if (k < 0 || k > 2) {
-    return program_;
+    return {&program_, path_};
   }
   const int words = @PREFIX@WORD_NUMBER0 + @PREFIX@PROGRAM_WORDS * static_cast<int>(k);
   const int64_t handover = block_.load(words + 2);
   if (chained_ || stopping_ || handover == released_ || block_.load(words + 3) != session_) {
-    return program_;  // what is there is of an owner that has gone, or of the last activation
+    return {&program_, path_};  // what is there is of an owner that has gone, or of the last activation
   }
   if (handover != taken_) {
     std::memcpy(memory_, block_.at(@PREFIX@BLOCK_HANDOVER), sizeof(*memory_));
@@ -224,13 +226,13 @@ const @NAME@_program & CycleLoop::newest(const double * & path, int32_t & rows, 
     owned_ = true;
     follows_ = false;
   }
-  number = block_.load(words);
-  rows = static_cast<int32_t>(std::clamp<int64_t>(
-      block_.load(words + 1), 1, @PREFIX@SEGMENT_ROWS));
-  path = static_cast<const double *>(block_.at(
-      @PREFIX@BLOCK_SEGMENTS + static_cast<size_t>(k) * @PREFIX@SEGMENTS_BYTES));
-  return *static_cast<const @NAME@_program *>(block_.at(
-      @PREFIX@BLOCK_PROGRAMS + static_cast<size_t>(k) * @PREFIX@PROGRAM_BYTES));
+  return {
+    static_cast<const @NAME@_program *>(block_.at(
+      @PREFIX@BLOCK_PROGRAMS + static_cast<size_t>(k) * @PREFIX@PROGRAM_BYTES)),
+    static_cast<const double *>(block_.at(
+      @PREFIX@BLOCK_SEGMENTS + static_cast<size_t>(k) * @PREFIX@SEGMENTS_BYTES)),
+    static_cast<int32_t>(std::clamp<int64_t>(block_.load(words + 1), 1, @PREFIX@SEGMENT_ROWS)),
+    block_.load(words)};
 }
 
 bool CycleLoop::chain(bool chained)
@@ -239,10 +241,7 @@ bool CycleLoop::chain(bool chained)
     return false;
   }
   if (chained && owned_) {  // by a node that has ended: its gains and limits stay
-    const double * path = path_;
-    int32_t rows = 1;
-    int64_t number = 0;
-    program_ = newest(path, rows, number);
+    program_ = *take_newest().program;
     released_ = taken_;
     owned_ = false;
   }
@@ -321,7 +320,7 @@ void CycleLoop::record(int64_t stamp)
   std::memcpy(words + @PREFIX@ROW_ARRIVAL, &state_.arrival, sizeof(double));
   std::memcpy(words + @PREFIX@ROW_WALL, &state_.clock, sizeof(double));
   std::memcpy(words + @PREFIX@ROW_END, &end, sizeof(double));
-  words[@PREFIX@ROW_SENT] = sent_;
+  words[@PREFIX@ROW_SENT] = count_ + 1;
   std::memcpy(words + @PREFIX@ROW_WORDS, memory_, sizeof(*memory_));
   __atomic_store_n(words, count_, __ATOMIC_SEQ_CST);
   block_.store(@PREFIX@WORD_COUNT, ++count_);

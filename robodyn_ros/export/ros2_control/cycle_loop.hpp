@@ -80,25 +80,37 @@ public:
   const double * torque() const {return torque_;}
   const @NAME@_memory & memory() const {return *memory_;}
   bool has_begun() const {return begun_;}
-  bool has_owner() const {return owned_ && state_.unattended == 0.0;}
+  bool has_owner() const {return owned_ && turn_.unattended == 0.0;}
 
 private:
-  void run(double kind, const @NAME@_program & program, const double * path, int32_t rows);
-  void take_over(@NAME@_program & program);
-  const @NAME@_program & newest(const double * & path, int32_t & rows, int64_t & number);
+  struct Newest
+  {
+    const @NAME@_program * program;
+    const double * path;
+    int32_t rows = 1;
+    int64_t number = 0;  // of the owner's program
+  };
+
+  void turn(decltype(@NAME@_turn_begin) & step);
+  void run(double kind, const Newest & newest);
+  void take_over();
+  Newest take_newest();
   void record(int64_t stamp);
   void rest();
 
   SharedBlock & block_;
   const bool simulated_;
   @NAME@_state state_ = {};
+  @NAME@_turn_inputs inputs_ = {};
+  @NAME@_turn_memory turn_ = @NAME@_initial_turn_memory;
+  @NAME@_turn_program pace_ = {};  // period 0: a torque is due in every update
   @NAME@_memory memories_[2] = {};
   @NAME@_memory * memory_ = memories_;
   @NAME@_memory * next_ = memories_ + 1;
   @NAME@_program program_ = {};  // of an arm without owner
   double path_[@PREFIX@SEGMENT] = {};
   double torque_[JOINTS] = {};
-  int64_t session_ = 0, count_ = 0, sent_ = 0, taken_ = 0, released_ = 0;
+  int64_t session_ = 0, count_ = 0, taken_ = 0, released_ = 0;
   bool begun_ = false, guided_ = false, owned_ = false, follows_ = false, chained_ = false;
   bool stopping_ = false;
   std::atomic<bool> inside_{false}, closed_{false};

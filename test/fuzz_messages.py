@@ -21,8 +21,7 @@ from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.nodes.cdr import JointStateDecoder
 from robodyn_ros.nodes.commands import CommandReader
-from robodyn_ros.nodes.controller.clock import ControllerClock
-from robodyn_ros.nodes.controller.state_input import StateInput
+from robodyn_ros.nodes.controller.state_input import ControllerClock, StateInput
 from robodyn_ros.nodes.conversions import seconds
 from robodyn_ros.nodes.guard.configuration import (
     configuration_from, difference, loads_of, payloads_from, shared_parameters, vector_from)

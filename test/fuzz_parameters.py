@@ -20,7 +20,7 @@ from robodyn_ros.model import RobotModel
 from robodyn_ros.nodes.controller import parameters as controller_parameters
 from robodyn_ros.nodes.parameters import Parameters, ROS_TYPES
 from robodyn_ros.nodes.process import _start_ros
-from robodyn_ros.nodes.simulator import parameters as simulator_parameters, sensor_parameters
+from robodyn_ros.nodes.simulator import parameters as simulator_parameters
 from robodyn_ros.settings import for_joints, parameters, values as by_name
 import ros_process  # noqa: F401
 
@@ -53,10 +53,10 @@ def check_values(name, values):
         simulator_parameters.period(values)
         simulator_parameters.decimation(values)
         simulator_parameters.joints_from(values, MODEL)
-        for make in (sensor_parameters.arm_from, sensor_parameters.sensors_from):
+        for make in (simulator_parameters.arm_from, simulator_parameters.sensors_from):
             make(values.errors, MODEL)
-        sensor_parameters.faults_from(values.errors, MODEL, 0.0)
-        sensor_parameters.campaign_from(values.errors)
+        simulator_parameters.faults_from(values.errors, MODEL, 0.0)
+        simulator_parameters.campaign_from(values.errors)
     else:
         Design.make(_dynamics(), values.control)
 

@@ -13,8 +13,8 @@ from robodyn_ros.client.live_check import observe  # noqa: E402
 from robodyn_ros.client.recorder import Recorder  # noqa: E402
 from robodyn_ros.exceptions import ParameterError  # noqa: E402
 from robodyn_ros.nodes.process import init_tool, StopRequest  # noqa: E402
+from robodyn_ros.nodes.view.feed import Names  # noqa: E402
 from robodyn_ros.nodes.view.live import LiveView  # noqa: E402
-from robodyn_ros.nodes.view.names import Names  # noqa: E402
 from ros_process import ROOT  # noqa: E402
 
 ARM = str(ROOT / 'urdf' / 'robodyn6.urdf')

@@ -21,7 +21,7 @@ from lqr import command, regulator  # noqa: E402
 from rclpy.serialization import serialize_message  # noqa: E402
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
 from robodyn_ros.exceptions import ArgumentError  # noqa: E402
-from robodyn_ros.nodes.controller.linear_feedback_input import LinearFeedbackReader  # noqa: E402
+from robodyn_ros.nodes.controller.inputs import LinearFeedbackReader  # noqa: E402
 from ros_process import NodeProcess, ROOT  # noqa: E402
 from std_msgs.msg import (  # noqa: E402
     Float64MultiArray, MultiArrayDimension, MultiArrayLayout)

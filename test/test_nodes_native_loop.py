@@ -105,13 +105,13 @@ def bench(monkeypatch):
 def test_overwritten_iterations_are_counted(bench):
     loop = bench.loop
     bench.wait_for_iterations(3 * ROWS)
-    kept = len(loop.exchange.rows())
-    assert 0 < kept < ROWS and loop.exchange.missed >= 2 * ROWS
+    kept = len(loop.data.rows())
+    assert 0 < kept < ROWS and loop.data.missed >= 2 * ROWS
     bench.wait_for_iterations(5)
-    kept += len(loop.exchange.rows())
+    kept += len(loop.data.rows())
     loop.stop()
-    kept += len(loop.exchange.rows())
-    assert kept + loop.exchange.missed == loop.block['count'], (
+    kept += len(loop.data.rows())
+    assert kept + loop.data.missed == loop.block['count'], (
         'an iteration is neither kept nor missed')
 
 
@@ -137,13 +137,13 @@ def test_messages_of_a_gripper_do_not_displace_the_states_of_the_arm(bench):
     loop = bench.loop
     wait_until(bench.feed, 'a torque')
     loop.stop()
-    loop.exchange.rows()
+    loop.data.rows()
     stamp = time.time_ns()
     bench.wait_for_messages(bench.state(stamp - 10**6), bench.state(stamp),
                             bench.gripper_state(stamp + 1))
     bench.start()
     bench.wait_for_iterations(3)
-    assert [row.stamp for row in loop.exchange.rows() if row.kind == FROM_STATE] == [stamp]
+    assert [row.stamp for row in loop.data.rows() if row.kind == FROM_STATE] == [stamp]
 
 
 def test_the_newest_cycle_is_there_on_demand(bench):
@@ -160,6 +160,6 @@ def test_the_newest_cycle_is_there_on_demand(bench):
     memory = host.bound.memory.copy()
     loop.block['count'], loop.block['stop'] = 0, 1
     loop._begin = 0
-    host.remote = loop.exchange
+    host.remote = loop.data
     host.refresh()
     assert (host.bound.memory == memory).all(), 'there was no cycle yet'

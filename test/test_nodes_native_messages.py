@@ -16,9 +16,8 @@ from robodyn_ros.dynamics.jit import blocks  # noqa: E402
 from robodyn_ros.nodes.cdr import JointStateDecoder  # noqa: E402
 from robodyn_ros.nodes.conversions import in_seconds  # noqa: E402
 from robodyn_ros.nodes.native import code, rcl  # noqa: E402
-from robodyn_ros.nodes.native.block import Block  # noqa: E402
-from robodyn_ros.nodes.native.layouts import Layouts, MAX_LAYOUTS  # noqa: E402
-from robodyn_ros.nodes.native.probe import probe  # noqa: E402
+from robodyn_ros.nodes.native.block import Block, Layouts, MAX_LAYOUTS  # noqa: E402
+from robodyn_ros.nodes.native.rcl import probe  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
 

@@ -8,8 +8,8 @@ pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 import rclpy  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
-from robodyn_ros.nodes.commanders import Commanders  # noqa: E402
 from robodyn_ros.nodes.controller.other_commanders import OtherCommanders  # noqa: E402
+from robodyn_ros.nodes.publishers import Commanders  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray, Header, String  # noqa: E402
 

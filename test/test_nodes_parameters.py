@@ -15,7 +15,7 @@ from robodyn_ros.exceptions import ParameterError  # noqa: E402
 from robodyn_ros.nodes.description import joint_values  # noqa: E402
 from robodyn_ros.nodes.parameters import descriptor, Parameters  # noqa: E402
 from robodyn_ros.nodes.simulator import parameters as simulator_parameters  # noqa: E402
-from robodyn_ros.nodes.simulator.sensor_parameters import _shifts  # noqa: E402
+from robodyn_ros.nodes.simulator.parameters import _shifts  # noqa: E402
 from robodyn_ros.settings import (  # noqa: E402
     for_each_joint, group, Numbers, Parameter, parameter, settings, Texts, values as by_name)
 import ros_process  # noqa: F401, E402

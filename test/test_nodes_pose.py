@@ -15,7 +15,7 @@ from geometry_msgs.msg import (  # noqa: E402
     Point, Pose, PoseStamped, Quaternion, Vector3, Wrench, WrenchStamped)
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
-from robodyn_ros.nodes.controller.telemetry import pose_message  # noqa: E402
+from robodyn_ros.nodes.controller.output import pose_message  # noqa: E402
 from ros_process import NodeProcess, PATIENCE  # noqa: E402
 from scipy.spatial.transform import Rotation  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402

@@ -10,13 +10,14 @@ import pytest
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 from rclpy.impl.implementation_singleton import rclpy_implementation  # noqa: E402
-from robodyn_ros.nodes.controller import configuration_publisher  # noqa: E402
-from robodyn_ros.nodes.controller.heartbeat import Heartbeat  # noqa: E402
+from robodyn_ros.nodes.controller import guard_link  # noqa: E402
+from robodyn_ros.nodes.controller.guard_link import Heartbeat  # noqa: E402
+from robodyn_ros.nodes.controller.output import TorqueOutput  # noqa: E402
 from robodyn_ros.nodes.controller.report import ControllerReport  # noqa: E402
-from robodyn_ros.nodes.controller.torque_output import TorqueOutput  # noqa: E402
 from robodyn_ros.nodes.conversions import EffortWriter  # noqa: E402
 from robodyn_ros.nodes.guard.report import GuardReport  # noqa: E402
 from robodyn_ros.nodes.simulator.report import SimulatorReport  # noqa: E402
+from robodyn_ros.nodes.statistics import Diagnostics  # noqa: E402
 from robodyn_ros.safety import Phase  # noqa: E402
 
 
@@ -42,7 +43,8 @@ def node():
     def create_publisher(*args, **kwargs):
         made.append(Full(*args, **kwargs))
         return made[-1]
-    return SimpleNamespace(create_publisher=create_publisher, made=made)
+    return SimpleNamespace(create_publisher=create_publisher, made=made, get_clock=MagicMock(),
+                           get_fully_qualified_name=lambda: '/node')
 
 
 def test_torques_and_telemetry_go_on(node, capfd):
@@ -59,26 +61,25 @@ def test_torques_and_telemetry_go_on(node, capfd):
 
 @pytest.mark.parametrize('kind, act', [
     (ControllerReport, 'publish'), (GuardReport, '_report'), (SimulatorReport, 'update')])
-def test_diagnostics_go_on(kind, act, monkeypatch):
+def test_diagnostics_go_on(kind, act, node, monkeypatch):
     report = kind.__new__(kind)
     report.__dict__.update({name: MagicMock() for name in (
         '_node', '_states', '_controller', '_guard', '_torque', '_commands', '_commanders',
-        '_arm')}, _publisher=Full(None, '/diagnostics'), _reported=0.0, _started=0.0,
-        _description=1, _robot='')
-    for module in ('controller', 'guard', 'simulator'):
-        monkeypatch.setattr(f'robodyn_ros.nodes.{module}.report.diagnostic_array', MagicMock())
+        '_arm')}, _diagnostics=Diagnostics(node, 'part', 'arm'), _reported=0.0, _started=0.0,
+        _description=1)
+    monkeypatch.setattr('robodyn_ros.nodes.statistics.diagnostic_array', MagicMock())
     for name in ('_verdict', '_figures', '_log_waiting'):
         monkeypatch.setattr(kind, name, lambda *_: (b'', ''), raising=False)
     report._guard.silence = report._states.verdict().age = 0.0
     for now in ([10.0, 20.0] if act == 'update' else [None, None]):
         getattr(report, act)(*[now] * (act == 'update'))
-    assert report._publisher.calls == 2
+    assert node.made[0].calls == 2
 
 
 def test_a_configuration_that_was_not_sent_is_sent_again(node, monkeypatch):
-    monkeypatch.setattr(configuration_publisher, 'shared_parameters', lambda *_: {})
+    monkeypatch.setattr(guard_link, 'shared_parameters', lambda *_: {})
     table = SimpleNamespace(values=SimpleNamespace(command=None))
-    publisher = configuration_publisher.ConfigurationPublisher(node, arm().control, table, '')
+    publisher = guard_link.ConfigurationPublisher(node, arm().control, table, '')
     publisher.publish()
     publisher.publish()
     assert node.made[0].calls == 2

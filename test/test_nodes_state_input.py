@@ -14,8 +14,7 @@ from robodyn_ros.control import ArmController  # noqa: E402
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
 from robodyn_ros.exceptions import ArgumentError  # noqa: E402
 from robodyn_ros.nodes.cdr import JointStateDecoder, JointStateWriter  # noqa: E402
-from robodyn_ros.nodes.controller.clock import ControllerClock  # noqa: E402
-from robodyn_ros.nodes.controller.state_input import StateInput  # noqa: E402
+from robodyn_ros.nodes.controller.state_input import ControllerClock, StateInput  # noqa: E402
 
 NAMES = MODEL.joint_names
 

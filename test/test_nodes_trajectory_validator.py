@@ -9,8 +9,8 @@ import pytest
 pytest.importorskip('trajectory_msgs', reason='trajectories come in messages of ROS 2')
 
 from robodyn_ros.control import Mode  # noqa: E402
+from robodyn_ros.nodes.conversions import point  # noqa: E402
 from robodyn_ros.nodes.trajectories import validator  # noqa: E402
-from robodyn_ros.nodes.trajectories.points import point  # noqa: E402
 from robodyn_ros.nodes.trajectories.validator import Request, TrajectoryValidator  # noqa: E402
 from robodyn_ros.trajectory import ResultCode  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory  # noqa: E402

@@ -26,7 +26,7 @@ def probe():
 @pytest.fixture
 def feed(probe):
     from robodyn_ros.nodes.view.feed import Feed
-    from robodyn_ros.nodes.view.names import Names
+    from robodyn_ros.nodes.view.feed import Names
     return Feed(probe.node, MODEL, Names(simulator='left/robot_simulator'))
 
 
@@ -100,7 +100,7 @@ def test_pause_and_fault_of_the_simulator_are_its_figures(probe, feed):
 
 def test_a_refused_trajectory_is_shown_once(probe, feed):
     from robodyn_ros.nodes.view.commands import Commands
-    from robodyn_ros.nodes.view.names import Names
+    from robodyn_ros.nodes.view.feed import Names
     notes = []
     commands = Commands(probe.node, Names(), lambda *words: notes.append(words))
     send = sender(probe, '/diagnostics', DiagnosticArray)

@@ -120,7 +120,7 @@ def test_a_mistake_is_one_message(arguments, words):
 def test_orders_reach_controller_and_simulator(probe):
     from robodyn_ros.nodes.view.commands import Commands
     from robodyn_ros.nodes.view.feed import Feed
-    from robodyn_ros.nodes.view.names import Names
+    from robodyn_ros.nodes.view.feed import Names
     from robodyn_ros.view import page_commands
     notes = []
     urdf = {'urdf_file': str(ARM)}
@@ -186,7 +186,7 @@ def test_orders_reach_controller_and_simulator(probe):
 
 def test_a_payload_is_simulated_and_reported(probe):
     from robodyn_ros.nodes.view.commands import Commands
-    from robodyn_ros.nodes.view.names import Names
+    from robodyn_ros.nodes.view.feed import Names
     from robodyn_ros.view import page_commands
     notes = []
     payloads = probe.subscribe(InertiaStamped, f'{NODE}/payload')
@@ -208,7 +208,7 @@ def test_a_payload_is_simulated_and_reported(probe):
 
 def test_a_missing_answer_is_reported(probe):
     from robodyn_ros.nodes.view.commands import Commands
-    from robodyn_ros.nodes.view.names import Names
+    from robodyn_ros.nodes.view.feed import Names
     from robodyn_ros.view import page_commands
     notes = []
     commands = Commands(probe.node, Names(), lambda *words: notes.append(words))
@@ -223,7 +223,7 @@ def test_a_missing_answer_is_reported(probe):
 
 def test_the_controller_of_a_real_arm_receives_no_payload(probe):
     from robodyn_ros.nodes.view.commands import Commands
-    from robodyn_ros.nodes.view.names import Names
+    from robodyn_ros.nodes.view.feed import Names
     from robodyn_ros.view import page_commands
     commands = Commands(probe.node, Names(), lambda *words: None)
     payloads = probe.subscribe(InertiaStamped, f'{NODE}/payload')
@@ -235,7 +235,7 @@ def test_the_controller_of_a_real_arm_receives_no_payload(probe):
 
 def test_a_service_that_never_answers_is_given_up(probe, monkeypatch):
     from robodyn_ros.nodes.view import commands as module
-    from robodyn_ros.nodes.view.names import Names
+    from robodyn_ros.nodes.view.feed import Names
     from robodyn_ros.view import page_commands
     notes = []
     commands = module.Commands(probe.node, Names(), lambda *words: notes.append(words))

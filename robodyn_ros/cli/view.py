@@ -89,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _names(options: argparse.Namespace):
-    from robodyn_ros.nodes.view.names import Names  # needs ROS
+    from robodyn_ros.nodes.view.feed import Names  # needs ROS
 
     given = {'joint_states': options.joint_states, 'controller': options.controller,
              'simulator': options.simulator}

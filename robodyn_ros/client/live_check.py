@@ -17,12 +17,12 @@ from sensor_msgs.msg import JointState
 
 from robodyn_ros.client.services import ask
 from robodyn_ros.exceptions import ParameterError
-from robodyn_ros.nodes.commanders import Commanders
 from robodyn_ros.nodes.controller import node as controller
 from robodyn_ros.nodes.controller.report import loop_lines, loop_numbers
 from robodyn_ros.nodes.conversions import seconds
-from robodyn_ros.nodes.polling import full_name, PolledSubscription
+from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.nodes.process import init_tool, run, tool_node
+from robodyn_ros.nodes.publishers import Commanders, full_name
 from robodyn_ros.nodes.qos import newest
 
 _DEPTH = 4000    # messages that can wait

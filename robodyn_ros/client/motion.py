@@ -12,7 +12,7 @@ from robodyn_ros.client.arguments import joint_rows, require
 from robodyn_ros.client.connection import Connection
 from robodyn_ros.control.mode import Mode
 from robodyn_ros.exceptions import ArgumentError, StateError, TrajectoryError
-from robodyn_ros.nodes.trajectories.points import point
+from robodyn_ros.nodes.conversions import point
 from robodyn_ros.nodes.trajectories.stream_input import TRAJECTORY
 from robodyn_ros.trajectory import least_duration
 

@@ -31,7 +31,7 @@ from robodyn_ros.exceptions import ParameterError, StateError
 from robodyn_ros.model import Payload
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.controller import node as controller
-from robodyn_ros.nodes.load_messages import payload_message
+from robodyn_ros.nodes.conversions import payload_message
 from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.nodes.process import deferring_interrupt, init_tool, run, tool_node
 from robodyn_ros.nodes.simulator import node as simulator

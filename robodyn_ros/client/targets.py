@@ -11,7 +11,7 @@ from robodyn_ros.client.arguments import joint_rows, require
 from robodyn_ros.client.connection import Connection
 from robodyn_ros.control.stream_message import CLOSEST, FURTHEST, MOST_POINTS
 from robodyn_ros.exceptions import ArgumentError, StateError
-from robodyn_ros.nodes.trajectories.points import point
+from robodyn_ros.nodes.conversions import point
 from robodyn_ros.nodes.trajectories.stream_input import STREAM
 
 _LATEST = 2.0**31 - 1.0  # s, of a stamp

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import traceback
 from typing import Any
 
-from rclpy.executors import Executor, ExternalShutdownException
+from rclpy.executors import Executor, ShutdownException, TimeoutException
 from rclpy.impl.rcutils_logger import RcutilsLogger
 
 from robodyn_ros.exceptions import printable
@@ -53,9 +53,9 @@ def contained(log: RcutilsLogger, act: Callable[..., Any], *arguments: Any,
         return otherwise
 
 
-def serve_once(executor: Executor, log: RcutilsLogger, timeout: float = 0.0) -> None:
+def serve(executor: Executor, log: RcutilsLogger, timeout: float = 0.0, most: int = 1) -> None:
     """
-    Run at most one callback of an executor; log an exception in it.
+    Run the callbacks of an executor that wait; log an exception in one.
 
     In rclpy an exception in a callback ends the process, also one in its own parameter services,
     such as for a parameter of an unknown type.
@@ -67,7 +67,10 @@ def serve_once(executor: Executor, log: RcutilsLogger, timeout: float = 0.0) -> 
     log : RcutilsLogger
         Logger of the node.
     timeout : float
-        Longest wait for a callback, in s.
+        Longest wait for a callback, in s. With another one than at the last call, the executor
+        begins anew with goals that are pursued, before whatever else waits.
+    most : int
+        Longest sequence of callbacks.
 
     Raises
     ------
@@ -75,9 +78,13 @@ def serve_once(executor: Executor, log: RcutilsLogger, timeout: float = 0.0) -> 
         ROS was shut down.
 
     """
-    try:
-        executor.spin_once(timeout_sec=timeout)
-    except ExternalShutdownException:
-        raise
-    except Exception:
-        log.error(f'a request was dropped: {stack_trace()}', throttle_duration_sec=_PAUSE)
+    for _ in range(most):
+        try:
+            callback, _entity, _node = executor.wait_for_ready_callbacks(timeout)
+        except (TimeoutException, ShutdownException):
+            return
+        callback()
+        try:
+            callback.result()
+        except Exception:
+            log.error(f'a request was dropped: {stack_trace()}', throttle_duration_sec=_PAUSE)

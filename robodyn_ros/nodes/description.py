@@ -15,7 +15,8 @@ from robodyn_ros.exceptions import ModelError, ParameterError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.per_joint import joint_values
 from robodyn_ros.model.source import read_text
-from robodyn_ros.nodes.polling import PolledSubscription, publisher_names
+from robodyn_ros.nodes.polling import PolledSubscription
+from robodyn_ros.nodes.publishers import publisher_names
 from robodyn_ros.nodes.qos import latched, SOURCES
 from robodyn_ros.settings import Numbers, parameter, settings, Texts
 

@@ -8,7 +8,7 @@ itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 import math
 import time
 from typing import Any
@@ -19,10 +19,9 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
 
-from robodyn_ros.exceptions import ArgumentError, printable
+from robodyn_ros.exceptions import ArgumentError
 
 WaitSet = rclpy_implementation.WaitSet
-_GID = 16  # bytes of the number of a publisher
 _FOREIGN = 64  # publishers that are remembered
 PARTICIPANT = 12  # first bytes of it, equal for all publishers of a participant of DDS
 
@@ -174,24 +173,6 @@ class PolledSubscription:
 def publisher_of(info: Any) -> bytes:
     """Return the GID of the publisher of a message that was taken; empty if it is not known."""
     return bytes((info.get('publisher_gid') or {}).get('data') or b'')
-
-
-def full_name(info: Any) -> str:
-    """Return the name, with its namespace, of the node of a publisher or a subscription."""
-    return printable(f'{info.node_namespace.rstrip("/")}/{info.node_name}')
-
-
-def names_by_publisher(node: Node, topic: str, sources: Iterable[bytes]) -> list[str | None]:
-    """Return the name of the node with each of these publishers (GID); None: it is gone."""
-    names = {bytes(each.endpoint_gid)[:_GID]: full_name(each)
-             for each in node.get_publishers_info_by_topic(topic)}
-    return [names.get(each[:_GID]) for each in sources]
-
-
-def publisher_names(node: Node, topic: str, sources: Iterable[bytes]) -> str:
-    """Return the names of the nodes with publishers of these GIDs, as text."""
-    return ', '.join(each or 'a node that is gone'
-                     for each in names_by_publisher(node, topic, sources))
 
 
 def _never(_message) -> None:

@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 import numpy as np
 from numpy.typing import NDArray
+from rclpy.node import Node
+
+from robodyn_ros.nodes.publishers import send
 
 
 class Window:
@@ -101,6 +104,36 @@ class CycleStatistics:
         if self._period > 0.0:
             values['state rate (Hz)'] = f'{1.0 / self._period:.0f}'
         return values
+
+
+class Diagnostics:
+    """
+    Publisher of the diagnostics of a node.
+
+    Parameters
+    ----------
+    node : Node
+    part : str
+        What of the node is diagnosed.
+    hardware : str
+        Name of the robot.
+
+    """
+
+    def __init__(self, node: Node, part: str, hardware: str):
+        self._node, self._hardware = node, hardware
+        self._name = f'{node.get_fully_qualified_name()}: {part}'
+        self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 5)
+
+    def destroy(self) -> None:
+        """Close the topic."""
+        self._node.destroy_publisher(self._publisher)
+
+    def publish(self, level: bytes, message: str, values: Mapping[str, str]) -> None:
+        """Publish a status."""
+        send(self._publisher, diagnostic_array(
+            self._node.get_clock().now().to_msg(), self._name, self._hardware, level, message,
+            values))
 
 
 def diagnostic_array(stamp, name: str, hardware: str, level: bytes, message: str,

@@ -16,8 +16,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robodyn_ros.model import Payload, RobotModel
 from robodyn_ros.nodes import qos
-from robodyn_ros.nodes.conversions import set_stamp
-from robodyn_ros.nodes.load_messages import payload_message
+from robodyn_ros.nodes.conversions import payload_message, set_stamp
 from robodyn_ros.nodes.trajectories.stream_input import TRAJECTORY
 
 _DURATION = 1.0   # s of a bad trajectory

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import math
 import time
 
@@ -16,30 +17,42 @@ from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.cdr import JointStateDecoder
 from robodyn_ros.nodes.commands import CommandReader
 from robodyn_ros.nodes.compilation_log import compilation_logged
-from robodyn_ros.nodes.controller.activation import Activation
-from robodyn_ros.nodes.controller.clock import ControllerClock
-from robodyn_ros.nodes.controller.configuration_publisher import ConfigurationPublisher
+from robodyn_ros.nodes.containment import contained
+from robodyn_ros.nodes.controller.activation import Activation, Shutdown
 from robodyn_ros.nodes.controller.control_loop import ControlLoop
-from robodyn_ros.nodes.controller.guard_link import GuardLink
+from robodyn_ros.nodes.controller.guard_link import ConfigurationPublisher, GuardLink
 from robodyn_ros.nodes.controller.inputs import Inputs
 from robodyn_ros.nodes.controller.native import open_native
 from robodyn_ros.nodes.controller.other_commanders import OtherCommanders
+from robodyn_ros.nodes.controller.output import TorqueOutput
 from robodyn_ros.nodes.controller.parameters import check_rate, ControllerSettings
 from robodyn_ros.nodes.controller.report import ControllerReport
-from robodyn_ros.nodes.controller.scheduling import PeriodicTasks
 from robodyn_ros.nodes.controller.shared import NAME as SHARED, open_shared
-from robodyn_ros.nodes.controller.shutdown import Shutdown
-from robodyn_ros.nodes.controller.state_input import StateInput
-from robodyn_ros.nodes.controller.torque_output import TorqueOutput
+from robodyn_ros.nodes.controller.state_input import ControllerClock, StateInput
 from robodyn_ros.nodes.conversions import EffortWriter
 from robodyn_ros.nodes.description import load_robot
 from robodyn_ros.nodes.parameters import Parameters
-from robodyn_ros.nodes.polling import PolledSubscription, publisher_names
+from robodyn_ros.nodes.polling import PolledSubscription
+from robodyn_ros.nodes.publishers import publisher_names
 from robodyn_ros.nodes.trajectories.interfaces import TrajectoryInterfaces
 
 _GRAVITY = 'driver_compensates_gravity'
 # s between runs of the periodic tasks
 _SOON, _OFTEN, _SELDOM, _WARN, _REPORT = 0.005, 0.01, 0.05, 0.25, 1.0
+
+
+class Periodic:
+    """Calls, each with its period in s: `run`, which is called often, makes those that are due."""
+
+    def __init__(self, *calls: tuple[Callable[[], None], float]):
+        self._calls, self._due = calls, [-math.inf] * len(calls)
+
+    def run(self) -> None:
+        """Make the calls that are due."""
+        for k, (call, period) in enumerate(self._calls):
+            if (now := time.monotonic()) >= self._due[k]:
+                self._due[k] = now + period
+                call()
 
 
 class Components:
@@ -77,8 +90,8 @@ class Components:
         Topics for payloads, gravity, wrenches, poses and linear feedback.
     report : ControllerReport
         Diagnostics and log.
-    tasks : PeriodicTasks
-        Tasks between two states.
+    periodic : Periodic
+        What is done periodically besides the control of the arm.
 
     Raises
     ------
@@ -109,7 +122,7 @@ class Components:
         self._measures = False
         self._silent = math.inf  # since then the states are silent, in s
         self._withheld = False
-        self.tasks = self._periodic(node)
+        self.periodic = self._periodic(node)
         log = node.get_logger()
         if missing := self.controller.compile_others(lambda: log.info('all laws are compiled')):
             log.info(f'still compiling the laws {", ".join(missing)}, first time only')
@@ -172,16 +185,17 @@ class Components:
                      self._configuration, self.report):
             part.destroy()
 
-    def _periodic(self, node: LifecycleNode) -> PeriodicTasks:
-        """Return the tasks that run between two states."""
-        report, output, guard = self.report, self._output, self.guard
-        return PeriodicTasks([
+    def _periodic(self, node: LifecycleNode) -> Periodic:
+        """Return what is done periodically."""
+        report, output, guard, log = self.report, self._output, self.guard, node.get_logger()
+        return Periodic(
             (report.log_changes, _OFTEN), (self.inputs.poll, _SOON), (self._measure, _SOON),
+            (lambda: contained(log, self.trajectories.poll), _SOON),
             (guard.heartbeat.update_subscribers, _SELDOM), (output.telemetry.update, _SELDOM),
             (self._configuration.publish, _SELDOM), (report.log_warnings, _WARN),
             (lambda: self.other_commanders.name_foreign(self.states.foreign), _SELDOM),
             (lambda: self._leave(node), _SOON),
-            (self._look_for_others, _REPORT), (report.publish, _REPORT)])
+            (self._look_for_others, _REPORT), (report.publish, _REPORT))
 
     def _look_for_others(self) -> None:
         """Look for other commanders; with a guard that is required they are a fault."""

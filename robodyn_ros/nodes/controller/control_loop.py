@@ -15,20 +15,17 @@ import numpy as np
 from rclpy.impl.rcutils_logger import RcutilsLogger
 
 from robodyn_ros.control import ArmController
-from robodyn_ros.control.state import FROM_STATE, SILENT
+from robodyn_ros.control.state import COAST, FROM_STATE, SILENT
 from robodyn_ros.nodes.cdr import JointStateSample
-from robodyn_ros.nodes.controller.clock import ControllerClock
 from robodyn_ros.nodes.controller.guard_link import GuardLink
-from robodyn_ros.nodes.controller.native import NativeControl
-from robodyn_ros.nodes.controller.rows import HELD_UP_TEXT
+from robodyn_ros.nodes.controller.native import HELD_UP_TEXT, NativeControl
+from robodyn_ros.nodes.controller.output import TorqueOutput
 from robodyn_ros.nodes.controller.shared import SharedControl
-from robodyn_ros.nodes.controller.state_input import StateInput
-from robodyn_ros.nodes.controller.torque_output import TorqueOutput
+from robodyn_ros.nodes.controller.state_input import ControllerClock, StateInput
 from robodyn_ros.nodes.conversions import in_seconds
 from robodyn_ros.nodes.statistics import CycleStatistics
 
 _STANDSTILL = 0.5  # s without a step of the simulation
-_SMOOTHING = 0.1  # weight of a new gap between states in their mean
 
 
 class ControlLoop:
@@ -75,8 +72,7 @@ class ControlLoop:
         self._guard, self._turns, self._clock, self._log = guard, guard.turns, clock, log
         self.active = self.coasting = self.sent = False
         self.statistics = CycleStatistics()
-        self._cycle_start = 0.0
-        self._arrival, self._gap = time.monotonic(), 0.0
+        self._cycle_start, self._arrival = 0.0, time.monotonic()
         self._torque = np.zeros(controller.model.nv)
 
     def activate(self) -> None:
@@ -139,20 +135,22 @@ class ControlLoop:
         missed = self._native.summary() if self._native is not None else {}
         return {**self.statistics.summary(), **missed}
 
-    def run_once(self, wait: Callable[[float], None] = time.sleep) -> None:
-        """
-        Answer the next joint state, or act on its absence.
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether a loop outside of Python runs the cycle at present; then call `update` often."""
+        return self._native is not None and self._native.running
 
-        Parameters
-        ----------
-        wait : callable
-            Waits for at most a time in s; called while the native loop runs.
+    def update(self) -> None:
+        """Read what the loop outside of Python has done, and give it what was requested."""
+        assert self._native is not None
+        self._native.update()
+        self.coasting, self.sent = self._native.coasting, self._native.sent
 
-        """
-        if self._native is not None and self._native.running:
-            self._native.update()
-            wait(self._native.pause)
-            self.coasting, self.sent = self._native.coasting, self._native.sent
+    def run_once(self) -> None:
+        """Answer the next joint state, or act on its absence; wait for it for a limited time."""
+        if self.is_elsewhere:
+            self.update()
+            time.sleep(COAST)
             return
         sample = self._states.wait(self._turns.wait(time.monotonic()))
         self._cycle_start = time.monotonic()
@@ -160,7 +158,6 @@ class ControlLoop:
         if sample is None and clock.lockstep:
             return
         if sample is not None:
-            self._gap += _SMOOTHING * (self._cycle_start - self._arrival - self._gap)
             self._arrival = self._cycle_start
         now = clock.now(sample)
         if sample is not None and self.active and clock.was_answered():
@@ -176,14 +173,6 @@ class ControlLoop:
         elif permitted and clock.lockstep and not self.coasting:
             self._send(self._torque)  # the simulator waits for the answer to an unusable state too
         self._guard.send_heartbeat()
-
-    @property
-    def next_state(self) -> float:
-        """Time of the steady clock at which the next state is expected, in s."""
-        # in lockstep the next state waits for its answer; the native loop receives states itself
-        free = self._clock.lockstep or not self.active or (
-            self._native is not None and self._native.running)
-        return math.inf if free else self._arrival + self._gap
 
     @property
     def simulation_stopped(self) -> bool:

@@ -1,29 +1,82 @@
-"""Connection of the controller to its guard: heartbeats out, state of the guard in."""
+"""Connection of the controller to its guard: heartbeats and configuration out, state in."""
 
 from __future__ import annotations
 
+import json
 import math
 import time
+from typing import Any
 
 import numpy as np
 from rclpy.exceptions import InvalidTopicNameException
 from rclpy.node import Node
-from std_msgs.msg import Float64MultiArray, Header
+from std_msgs.msg import Float64MultiArray, Header, String
 
 from robodyn_ros.control import ArmController
 from robodyn_ros.control.turn_host import TurnHost
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.commands import CommandReader
-from robodyn_ros.nodes.controller.heartbeat import Heartbeat
 from robodyn_ros.nodes.controller.parameters import GuardSettings
-from robodyn_ros.nodes.conversions import nanoseconds
+from robodyn_ros.nodes.conversions import nanoseconds, set_stamp
+from robodyn_ros.nodes.guard.configuration import loads_of, shared_parameters, TOPIC
+from robodyn_ros.nodes.parameters import Parameters
 from robodyn_ros.nodes.polling import PolledSubscription
-from robodyn_ros.safety import GuardState
+from robodyn_ros.nodes.publishers import quiet_publisher, send
+from robodyn_ros.safety import GuardState, Phase
 
 _POLL = 0.005   # s between polls of the guard's state
 _UNARMED = 2.0  # s for which a guard may watch only, while the controller commands
 _STATES = {state.value: state for state in GuardState}
+
+
+class Heartbeat:
+    """
+    Publishes `~/heartbeat` while it has subscribers.
+
+    Parameters
+    ----------
+    node : Node
+        The controller node.
+
+    Attributes
+    ----------
+    publisher : Publisher
+        Publisher of the topic.
+    subscribed : bool
+        Whether the topic has subscribers, by the last `update_subscribers`.
+
+    """
+
+    def __init__(self, node: Node):
+        self._node = node
+        self.publisher = quiet_publisher(node, Header, '~/heartbeat')
+        self._message = Header()
+        self._stamp, self.subscribed = 0, False
+
+    def destroy(self) -> None:
+        """Close the topic."""
+        self._node.destroy_publisher(self.publisher)
+
+    def update_subscribers(self) -> None:
+        """Check for subscribers; to be called periodically."""
+        self.subscribed = self.publisher.get_subscription_count() > 0
+
+    def next_stamp(self) -> int:
+        """Return the wall clock in ns, made strictly increasing."""
+        self._stamp = max(self._stamp + 1, time.time_ns())
+        return self._stamp
+
+    def resume_after(self, stamp: int) -> None:
+        """Continue after the last stamp of the native loop, in ns."""
+        self._stamp = max(stamp, self._stamp)
+
+    def send(self, stamp: int, phase: Phase) -> None:
+        """Publish a heartbeat, if the topic has subscribers."""
+        if self.subscribed:
+            set_stamp(self._message.stamp, stamp)
+            self._message.frame_id = phase.value
+            send(self.publisher, self._message)
 
 
 class GuardLink:
@@ -185,3 +238,60 @@ def _state_subscription(node: Node, guard: str) -> PolledSubscription:
     except InvalidTopicNameException as error:
         raise ParameterError(f'guard.name is {guard!r}, which is not a valid node name',
                              value=guard) from error
+
+
+class ConfigurationPublisher:
+    """
+    Publishes `~/guard_contract`, and again whenever it changes.
+
+    Parameters
+    ----------
+    node : Node
+        The controller node.
+    controller : ArmController
+        Controller of the arm.
+    table : Parameters
+        Parameters of the node.
+    command_topic : str
+        Full name of the torque topic.
+
+    """
+
+    def __init__(self, node: Node, controller: ArmController, table: Parameters,
+                 command_topic: str):
+        self._node, self._controller = node, controller
+        self._table, self._topic = table, command_topic
+        self._published: tuple = ()
+        self._parameters: dict[str, Any] = {}
+        self._learned = np.full_like(controller.adaptation.pseudo_inertia, np.nan)
+        self._publisher = node.create_publisher(String, f'~/{TOPIC}', qos.latched())
+        self.publish()
+
+    def destroy(self) -> None:
+        """Close the topic."""
+        self._node.destroy_publisher(self._publisher)
+
+    def publish(self) -> None:
+        """Publish the configuration if it has changed; to be called periodically."""
+        controller = self._controller
+        loads, learned = controller.loads, controller.adaptation.pseudo_inertia
+        now = (loads.payloads, loads.gravity, controller.bounds, self._table.values,
+               controller.design.gains)
+        # these objects are replaced, never changed
+        same = len(self._published) and all(a is b for a, b in zip(now, self._published))
+        if not same:
+            self._parameters = shared_parameters(
+                controller.model, self._table.values.command, controller.settings.limits,
+                self._topic, controller.bounds.usable)
+        if not same or not np.array_equal(learned, self._learned):
+            if send(self._publisher, String(data=json.dumps(self._configuration()))):
+                self._published, self._learned[:] = now, learned
+
+    def _configuration(self) -> dict[str, Any]:
+        controller = self._controller
+        payloads = dict(controller.loads.payloads)
+        if self._learned.any():
+            learned = controller.adaptation.payload
+            payloads[learned.link] = learned
+        return {**self._parameters, **loads_of(payloads, controller.loads.gravity,
+                                               controller.design.gains.armature)}

@@ -2,22 +2,93 @@
 
 from __future__ import annotations
 
+from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.node import Node
 
 from robodyn_ros.control import ArmController
+from robodyn_ros.control.state import FROM_STATE, REQUESTS, SILENT
 from robodyn_ros.exceptions import ArgumentError, StateError
-from robodyn_ros.nodes.controller.clock import ControllerClock
 from robodyn_ros.nodes.controller.guard_link import GuardLink
+from robodyn_ros.nodes.controller.output import TorqueOutput
 from robodyn_ros.nodes.controller.parameters import ControllerSettings
-from robodyn_ros.nodes.controller.rows import Rows
-from robodyn_ros.nodes.controller.state_input import FOREIGN, StateInput
-from robodyn_ros.nodes.controller.torque_output import TorqueOutput
-from robodyn_ros.nodes.conversions import OTHER_JOINTS
+from robodyn_ros.nodes.controller.state_input import ControllerClock, FOREIGN, StateInput
+from robodyn_ros.nodes.conversions import in_seconds, OTHER_JOINTS
 from robodyn_ros.nodes.native.loop import LoopHandles, NativeLoop
-from robodyn_ros.nodes.native.probe import open_loop
-from robodyn_ros.nodes.native.rcl import NativeLoopError
+from robodyn_ros.nodes.native.loop_data import LoopData, Row
+from robodyn_ros.nodes.native.rcl import NativeLoopError, open_loop
 from robodyn_ros.nodes.realtime import configure_thread, enter_realtime
 from robodyn_ros.nodes.statistics import CycleStatistics
+
+HELD_UP_TEXT = 'this process was held up for {:.3f} s'
+
+
+class Rows:
+    """
+    Reads the rows of a loop.
+
+    Parameters
+    ----------
+    data : LoopData
+        Programs and rows of the loop.
+    controller : ArmController
+        Controller of the arm; its memory becomes that of the last row.
+    output : TorqueOutput
+        Publishers of telemetry.
+    clock : ControllerClock
+        Clock of stamps.
+    log : RcutilsLogger
+        Logger of the node.
+
+    Attributes
+    ----------
+    coasting : bool
+        Whether the states are silent.
+    statistics : CycleStatistics
+        Durations of the cycles.
+
+    """
+
+    def __init__(self, data: LoopData, controller: ArmController, output: TorqueOutput,
+                 clock: ControllerClock, log: RcutilsLogger):
+        self._data, self._controller, self._telemetry = data, controller, output.telemetry
+        self._clock, self._log = clock, log
+        self._pause, self._resumes = (controller.host.place(f'acceptance.{name}')
+                                      for name in ('pause', 'resumes'))
+        self.coasting, self.statistics, self._count = False, CycleStatistics(), 0
+
+    def read_all(self) -> bool:
+        """Read all new rows; return whether a state was answered."""
+        rows = self._data.rows()
+        answered = [self._read(row) for row in rows]
+        if rows:
+            self._data.load_row(rows[-1])
+        return any(answered)
+
+    def _read(self, row: Row) -> bool:
+        """Count a cycle and publish its telemetry; return whether it answers a state."""
+        sent, self._count = row.sent != self._count, row.sent
+        if row.kind == REQUESTS:
+            return False
+        answers = row.kind == FROM_STATE
+        if sent and self._telemetry.has_subscribers:
+            self._data.load_row(row)
+            self._telemetry.publish(row.stamp if answers else self._stamp_of(row),
+                                    self._controller.status.sent)
+        self.coasting = row.kind == SILENT
+        if not answers:
+            return False
+        if pause := row.memory[self._pause]:
+            self._log.warning(HELD_UP_TEXT.format(pause))
+        if row.memory[self._resumes]:
+            self.statistics.restart()
+        measured, passed = in_seconds(row.stamp), row.end - row.arrival
+        self.statistics.add(measured or row.arrival,
+                            self._clock.latency(measured, row.wall + passed), passed)
+        return True
+
+    def _stamp_of(self, row: Row) -> int:
+        """Return the stamp of a torque that answers no state, in ns."""
+        return self._clock.ros_stamp() if self._clock.simulated else int(1e9 * row.wall)
 
 
 class NativeControl:
@@ -69,7 +140,7 @@ class NativeControl:
                               output.publisher, guard.heartbeat.publisher, output.message,
                               output.order)
         self._loop = NativeLoop(controller.host, guard.turns, handles, clock.simulated)
-        self._rows = Rows(self._loop.exchange, controller, output, clock, self._log)
+        self._rows = Rows(self._loop.data, controller, output, clock, self._log)
         self.sent = self._lost = False
         self._errors = self._others = self._strangers = 0
 
@@ -118,7 +189,7 @@ class NativeControl:
     def update(self) -> None:
         """Read the results of the loop, and do what the loop leaves to Python."""
         loop, guard, controller = self._loop, self._guard, self._controller
-        loop.exchange.reset_watchdog()
+        loop.data.reset_watchdog()
         loop.block['guard_subscribed'] = guard.heartbeat.subscribed
         answered = self._read_all()
         controller.cycle.check_time()
@@ -144,17 +215,12 @@ class NativeControl:
         if self._strangers != strangers and not answered:
             self._set_cause(FOREIGN)
         self._register_unknown()
-        loop.exchange.submit_changes()
+        loop.data.submit_changes()
 
     @property
     def coasting(self) -> bool:
         """Whether the states are silent."""
         return self._rows.coasting
-
-    @property
-    def pause(self) -> float:
-        """Time until the next update, in s."""
-        return self._rows.pause
 
     @property
     def refused(self) -> int:
@@ -166,7 +232,7 @@ class NativeControl:
         block = self._loop.block
         return {'torques withheld': str(block['withheld']),
                 'errors of the middleware': str(block['errors']),
-                'cycles not reported': str(self._loop.exchange.missed)}
+                'cycles not reported': str(self._loop.data.missed)}
 
     def _read_all(self) -> bool:
         """Read the cycles since the last call; return whether one of them answered a state."""
@@ -179,12 +245,12 @@ class NativeControl:
         """Stop commanding while the guard commands; then resume from its last torque."""
         if not self._lost:
             self._controller.cycle.lose()
-            self._loop.exchange.submit()
+            self._loop.data.submit()
             self._lost = True
         self._rows.coasting = True
         if not self._guard.turns.guard_commands:
             self._guard.resume_from_guard(self._controller)
-            self._loop.exchange.submit()
+            self._loop.data.submit()
             self._loop.block['lost'] = 0
             self._lost = False
 

@@ -2,9 +2,10 @@
 The controller node: joint states in, joint torques out.
 
 Parameters, services, lifecycle transitions, and the loop. `components` builds what a configured
-node consists of; `control_loop` computes a torque for each state. The loop waits for a joint state
-alone and computes the torque at once; services, trajectories and periodic tasks run between a
-torque and the next state.
+node consists of. Threads: the main one runs callbacks and what is periodic, and, where there is no
+native loop, answers joint states between these (`control_loop`); the native loop answers joint
+states in a thread of its own (`native`); long trajectories are checked in another one
+(`trajectories.validator`).
 """
 
 from __future__ import annotations
@@ -13,28 +14,29 @@ from collections.abc import Callable, Sequence
 import sys
 import time
 
-from rclpy.executors import SingleThreadedExecutor
+from rclpy.executors import Executor, SingleThreadedExecutor
 from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
 from rclpy.service import Service
 from std_srvs.srv import Trigger
 
 from robodyn_ros import settings
-from robodyn_ros.control import ArmController
+from robodyn_ros.control import ArmController, Mode
 from robodyn_ros.control.design import Design
 from robodyn_ros.control.state import COAST
 from robodyn_ros.exceptions import RobodynError, StateError
-from robodyn_ros.nodes.containment import contained, serve_once, stack_trace
-from robodyn_ros.nodes.controller.components import Components
+from robodyn_ros.nodes.containment import contained, serve, stack_trace
+from robodyn_ros.nodes.controller.components import Components, Periodic
 from robodyn_ros.nodes.controller.parameters import check_limits, ControllerSettings
-from robodyn_ros.nodes.controller.scheduling import CallbackProbe
 from robodyn_ros.nodes.parameters import Parameters
 from robodyn_ros.nodes.process import run_process, StopRequest
 from robodyn_ros.nodes.realtime import configure_realtime
 
 NAME = 'computed_torque_controller'
 _DONE, _FAILED = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
-_SERVE = 0.01    # s between polls of services and trajectories
-_CALLBACKS = 2   # executor calls per request: the second one finds the queue empty
+_SERVE = 0.01    # s for which Python controls the arm before callbacks
+_CALLBACKS = 8   # in a row, until Python controls the arm again
+_WAIT = 0.005    # s, longest wait for a callback beside a native loop
+_FAST = 0.002    # s, the same where linear feedback is taken
 _ATTEMPT = 0.1   # s between two attempts to activate
 _DRAIN = 0.2     # s to send the result of the last goal
 
@@ -60,6 +62,7 @@ class ControllerNode(LifecycleNode):
         self.components: Components | None = None
         self._requests: list[Service] = []
         self._starting = self.values.autostart
+        self._attempts = Periodic((self._attempt_activation, _ATTEMPT))
 
     @property
     def configured(self) -> bool:
@@ -117,7 +120,7 @@ class ControllerNode(LifecycleNode):
             act()
         except Exception as error:
             self.failure = error
-            if not self._starting:  # otherwise `start` or `attempt_activation` reports it
+            if not self._starting:  # otherwise `start` or `_attempt_activation` reports it
                 expected = isinstance(error, RobodynError)
                 self.get_logger().error(str(error) if expected else stack_trace())
         return _FAILED if self.failure else _DONE
@@ -178,8 +181,10 @@ class ControllerNode(LifecycleNode):
         if self._starting and self.trigger_configure() is not _DONE:
             raise self.failure or StateError('configuration failed')
 
-    def attempt_activation(self) -> None:
+    def _attempt_activation(self) -> None:
         """Activate if the arm is ready; otherwise log periodically what is missing."""
+        if not self.starting:
+            return
         assert self.components is not None
         activation = self.components.activation
         if not activation.is_possible() or self.trigger_activate() is _DONE:
@@ -187,6 +192,27 @@ class ControllerNode(LifecycleNode):
         if not isinstance(self.failure, StateError):
             raise self.failure or StateError('activation failed')
         activation.log_reason(str(self.failure))  # the arm was ready a moment ago
+
+    # --- the main thread --------------------------------------------------------------------
+
+    def run_once(self, executor: Executor, stop: StopRequest) -> None:
+        """Control the arm, or leave that to the native loop; then run the callbacks that wait."""
+        components, wait = self.components, _WAIT
+        if components is not None:
+            cycle, end = components.cycle, time.monotonic() + _SERVE
+            if cycle.is_elsewhere:
+                cycle.update()
+                components.inputs.poll_feedback()
+                if components.controller.mode is Mode.LINEAR_FEEDBACK:
+                    wait = _FAST
+            else:
+                wait = 0.0
+                while time.monotonic() < end and not stop.requested:
+                    cycle.run_once()
+                    components.inputs.poll_feedback()
+            components.periodic.run()
+            self._attempts.run()
+        serve(executor, self.get_logger(), wait, 1 if wait else _CALLBACKS)
 
     # --- services ---------------------------------------------------------------------------
 
@@ -233,14 +259,15 @@ def _service_callback(act: Callable[[], None], controller: ArmController,
     return callback
 
 
-# --- the loop ---------------------------------------------------------------------------
+# --- the main thread --------------------------------------------------------------------
 
 def work(node: ControllerNode, stop: StopRequest) -> None:
     """Run the node until a signal is received, then bring the arm to rest."""
     executor = SingleThreadedExecutor()
     executor.add_node(node)
     try:
-        _loop(node, executor, stop)
+        while not stop.requested:
+            node.run_once(executor, stop)
     finally:
         try:
             node.deactivate()
@@ -251,51 +278,14 @@ def work(node: ControllerNode, stop: StopRequest) -> None:
         executor.shutdown(timeout_sec=1.0)
 
 
-def _loop(node: ControllerNode, executor: SingleThreadedExecutor, stop: StopRequest) -> None:
-    probe, serve = CallbackProbe(node), time.monotonic()
-    attempt = serve
-    while not stop.requested:
-        components = node.components
-        if components is None:
-            serve_once(executor, node.get_logger(), _SERVE)
-            continue
-        probe.found, probe.inputs = None, components.inputs.subscriptions
-        probe.patience = components.trajectories.patience
-        components.cycle.run_once(probe.wait)
-        components.inputs.poll_feedback()
-        components.tasks.run(components.cycle.next_state)
-        now = time.monotonic()
-        trajectories = components.trajectories
-        if now >= min(serve, trajectories.due) or trajectories.has_request or probe.found:
-            serve = now + _SERVE
-            _serve(node, executor, probe)
-        if node.starting and now >= attempt:
-            attempt = now + _ATTEMPT
-            node.attempt_activation()
-
-
-def _serve(node: ControllerNode, executor: SingleThreadedExecutor, probe: CallbackProbe) -> None:
-    """Publish the progress of motions, and run the callbacks of waiting requests."""
-    assert node.components is not None
-    trajectories, log = node.components.trajectories, node.get_logger()
-    contained(log, trajectories.poll)
-    for _ in range(trajectories.pending_callbacks()
-                   or _CALLBACKS * probe.ready()):
-        serve_once(executor, log)
-
-
 def _drain(node: ControllerNode, executor: SingleThreadedExecutor) -> None:
     """Send the result of the last goal to its client."""
-    if node.components is None:
-        return
-    trajectories = node.components.trajectories
-    trajectories.close()
-    if not trajectories.result_pending:
+    if node.components is None or not node.components.trajectories.result_pending:
         return
     end = time.monotonic() + _DRAIN  # in full: the middleware needs time for the last message
     while time.monotonic() < end:
-        contained(node.get_logger(), trajectories.poll)
-        serve_once(executor, node.get_logger())
+        contained(node.get_logger(), node.components.trajectories.poll)
+        serve(executor, node.get_logger())
         time.sleep(COAST)
 
 

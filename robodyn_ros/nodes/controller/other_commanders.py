@@ -7,8 +7,8 @@ from collections.abc import Collection
 
 from rclpy.node import Node
 
-from robodyn_ros.nodes.commanders import Commanders, publishers_of, UNKNOWN
-from robodyn_ros.nodes.polling import full_name, names_by_publisher, publisher_names
+from robodyn_ros.nodes.publishers import (
+    Commanders, full_name, names_by_publisher, publisher_names, publishers_of, UNKNOWN)
 
 OTHER_COMMANDER = 'another node publishes on'  # begin of a refusal
 _NAMES = 64  # publishers that are remembered

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 import json
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticStatus
 import numpy as np
 from rclpy.node import Node
 
@@ -16,8 +16,7 @@ from robodyn_ros.nodes.controller.guard_link import GuardLink
 from robodyn_ros.nodes.controller.inputs import Inputs
 from robodyn_ros.nodes.controller.other_commanders import OtherCommanders
 from robodyn_ros.nodes.controller.state_input import StateInput
-from robodyn_ros.nodes.sending import send
-from robodyn_ros.nodes.statistics import diagnostic_array
+from robodyn_ros.nodes.statistics import Diagnostics
 from robodyn_ros.nodes.trajectories.interfaces import TrajectoryInterfaces
 from robodyn_ros.safety import StaleVerdict
 from robodyn_ros.trajectory import Trajectory
@@ -84,11 +83,11 @@ class ControllerReport:
         self._implausible: dict[str, str] = {}
         self._unmet: Trajectory | None = None
         self._loop: MeasuredLoop | None = None
-        self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 5)
+        self._diagnostics = Diagnostics(node, 'controller', controller.model.name)
 
     def destroy(self) -> None:
         """Close the topic."""
-        self._node.destroy_publisher(self._publisher)
+        self._diagnostics.destroy()
 
     def log_changes(self) -> None:
         """Log the end of a motion, a collision and a new fault; once each."""
@@ -212,11 +211,8 @@ class ControllerReport:
 
     def publish(self) -> None:
         """Publish diagnostics; to be called about once a second."""
-        node, states = self._node, self._states.verdict()
-        level, message = self._verdict(states)
-        send(self._publisher, diagnostic_array(
-            node.get_clock().now().to_msg(), f'{node.get_fully_qualified_name()}: controller',
-            self._controller.model.name, level, message, self._figures(states)))
+        states = self._states.verdict()
+        self._diagnostics.publish(*self._verdict(states), self._figures(states))
 
     def _verdict(self, states: StaleVerdict) -> tuple[bytes, str]:
         controller = self._controller

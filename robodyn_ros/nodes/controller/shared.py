@@ -9,10 +9,10 @@ from rclpy.node import Node
 from robodyn_ros.control import ArmController
 from robodyn_ros.control.shared_block import SEGMENT_ROWS, usual_name
 from robodyn_ros.exceptions import ParameterError, RobodynError, StateError
-from robodyn_ros.nodes.controller.clock import ControllerClock
+from robodyn_ros.nodes.controller.native import Rows
+from robodyn_ros.nodes.controller.output import TorqueOutput
 from robodyn_ros.nodes.controller.parameters import ControllerSettings
-from robodyn_ros.nodes.controller.rows import Rows
-from robodyn_ros.nodes.controller.torque_output import TorqueOutput
+from robodyn_ros.nodes.controller.state_input import ControllerClock
 from robodyn_ros.nodes.native.rcl import NativeLoopError
 from robodyn_ros.nodes.native.shared_loop import SharedLoop
 from robodyn_ros.nodes.statistics import CycleStatistics
@@ -67,7 +67,7 @@ class SharedControl:
             controller.host, controller.model.joint_names,
             values.shared_block or usual_name(controller.model.name), values.loop_patience)
         controller.host.most_segments = SEGMENT_ROWS
-        self._rows = Rows(self._loop.exchange, controller, output, clock, self._log)
+        self._rows = Rows(self._loop.data, controller, output, clock, self._log)
         self.running = False
         self.lost = ''
         self._count, self._counted, self._attempt = -1, 0.0, 0.0
@@ -81,11 +81,6 @@ class SharedControl:
     def coasting(self) -> bool:
         """Whether the states are silent, or the controller is lost."""
         return bool(self.lost) or self._rows.coasting
-
-    @property
-    def pause(self) -> float:
-        """Time until the next update, in s."""
-        return self._rows.pause
 
     @property
     def refusal(self) -> str:
@@ -134,13 +129,13 @@ class SharedControl:
         if self.lost:
             self._resume()
             return
-        loop.exchange.reset_watchdog()
+        loop.data.reset_watchdog()
         self._rows.read_all()
         self._controller.cycle.check_time()
         if reason := self._interruption():
             self._lose(reason)
         else:
-            loop.exchange.submit_changes()
+            loop.data.submit_changes()
 
     def _interruption(self) -> str:
         """Return why the controller does not run the program of this node; empty if it does."""
@@ -179,7 +174,7 @@ class SharedControl:
 
     def summary(self) -> dict[str, str]:
         """Return error counts since the configuration, for diagnostics."""
-        return {'cycles not reported': str(self._loop.exchange.missed)}
+        return {'cycles not reported': str(self._loop.data.missed)}
 
 
 def open_shared(node: Node, controller: ArmController, output: TorqueOutput,

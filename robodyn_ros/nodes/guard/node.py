@@ -21,7 +21,7 @@ from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.loads import with_slots
 from robodyn_ros.exceptions import ParameterError, RobodynError
 from robodyn_ros.nodes.compilation_log import compilation_logged
-from robodyn_ros.nodes.containment import contained, serve_once
+from robodyn_ros.nodes.containment import contained, serve
 from robodyn_ros.nodes.description import load_robot
 from robodyn_ros.nodes.guard.configuration_check import ConfigurationCheck
 from robodyn_ros.nodes.guard.controller_switch import Fallback
@@ -92,14 +92,14 @@ class GuardNode(Node):
         executor = SingleThreadedExecutor(context=self.context)
         executor.add_node(self)
         configure_realtime(self, self._table.values.realtime, alone=stop.owns_process)
-        serve = 0.0
+        due = 0.0
         try:
             while not stop.requested and self.context.ok():
                 self.run_once()
                 now = time.monotonic()
-                if now >= serve:
-                    serve = now + _SERVE
-                    serve_once(executor, self.get_logger())
+                if now >= due:
+                    due = now + _SERVE
+                    serve(executor, self.get_logger())
         finally:
             self._end()
             executor.shutdown(timeout_sec=1.0)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.node import Node
 
 from robodyn_ros.nodes.guard.topics import StateSubscriber
 from robodyn_ros.nodes.guard.torque import GuardTorque
-from robodyn_ros.nodes.sending import send
-from robodyn_ros.nodes.statistics import diagnostic_array
+from robodyn_ros.nodes.statistics import Diagnostics
 from robodyn_ros.safety import Guard, GuardState
 
 _REPORT = 1.0  # s
@@ -36,20 +35,19 @@ class GuardReport:
 
     def __init__(self, node: Node, guard: Guard, states: StateSubscriber, torque: GuardTorque,
                  robot: str, controller: str):
-        self._node, self._robot, self._controller = node, robot, controller
-        self._guard, self._states, self._torque = guard, states, torque
-        self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 5)
+        self._controller, self._guard = controller, guard
+        self._states, self._torque = states, torque
+        self._diagnostics = Diagnostics(node, 'guard', robot)
         self._timer = node.create_timer(_REPORT, self._report)
 
     def _report(self) -> None:
-        node, guard, states = self._node, self._guard, self._states.verdict()
+        guard, states = self._guard, self._states.verdict()
         level = _LEVELS.get(guard.state, DiagnosticStatus.ERROR)
         if level == DiagnosticStatus.OK and (not states.fresh or guard.refusal):
             level = DiagnosticStatus.WARN
         loads = self._torque.loads
-        send(self._publisher, diagnostic_array(
-            node.get_clock().now().to_msg(), f'{node.get_fully_qualified_name()}: guard',
-            self._robot, level, f'{guard.state.value}: {guard.reason}' + (
+        self._diagnostics.publish(
+            level, f'{guard.state.value}: {guard.reason}' + (
                 ', passive stop: it has swung the arm' if self._torque.swings else ''), {
                 'controller': self._controller,
                 'heartbeat age (ms)': f'{1e3 * guard.silence:.0f}',
@@ -59,4 +57,4 @@ class GuardReport:
                 'takeovers': str(guard.takeovers),
                 'payload': ', '.join(f'{load.mass:g} kg on {load.link}'
                                      for load in loads.payloads.values()) or 'none',
-                'gravity (m/s^2)': ', '.join(f'{x:g}' for x in loads.gravity)}))
+                'gravity (m/s^2)': ', '.join(f'{x:g}' for x in loads.gravity)})

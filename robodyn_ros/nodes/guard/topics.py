@@ -17,12 +17,12 @@ from robodyn_ros.model import RobotModel
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.cdr import JointStateDecoder, JointStateSample, JointStateWriter
 from robodyn_ros.nodes.commands import CommandReader
-from robodyn_ros.nodes.conversions import EffortWriter, in_seconds, JointStateReader
+from robodyn_ros.nodes.conversions import (
+    EffortWriter, gravity_from, in_seconds, JointStateReader, payload_from)
 from robodyn_ros.nodes.guard.parameters import GuardSettings
 from robodyn_ros.nodes.guard.torque import GuardTorque
-from robodyn_ros.nodes.load_messages import gravity_from, payload_from
-from robodyn_ros.nodes.polling import full_name, PolledSubscription, publisher_names
-from robodyn_ros.nodes.sending import send
+from robodyn_ros.nodes.polling import PolledSubscription
+from robodyn_ros.nodes.publishers import full_name, publisher_names, send
 from robodyn_ros.safety import (
     Guard, GuardState, JumpDetector, Phase, PlausibleVelocity, StaleMonitor, StaleVerdict)
 

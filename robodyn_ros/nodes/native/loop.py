@@ -19,10 +19,9 @@ from robodyn_ros.control.turn_host import PHASES, TurnHost
 from robodyn_ros.dynamics.jit import blocks
 from robodyn_ros.nodes.cdr import JointStateLayout, LITTLE_ENDIAN
 from robodyn_ros.nodes.native import code, rcl
-from robodyn_ros.nodes.native.block import Block, PLACES
-from robodyn_ros.nodes.native.exchange import Exchange
-from robodyn_ros.nodes.native.layouts import Layouts
-from robodyn_ros.nodes.native.probe import probe
+from robodyn_ros.nodes.native.block import Block, Layouts, PLACES
+from robodyn_ros.nodes.native.loop_data import LoopData
+from robodyn_ros.nodes.native.rcl import probe
 from robodyn_ros.nodes.native.thread import check_platform, LoopThread
 
 ROWS = 1024          # rows of the ring buffer, one per cycle
@@ -60,7 +59,7 @@ class NativeLoop:
     Runs the cycle of an arm in a thread that needs no Python interpreter.
 
     Between `start` and `stop` the memory of the host is a copy; a change of its program takes
-    effect with the next `submit` of the exchange.
+    effect with the next `submit` of its data.
 
     Parameters
     ----------
@@ -68,7 +67,7 @@ class NativeLoop:
         Memory and program of the arm.
     turns : TurnHost
         Permission to command, and pace.
-    wires : LoopHandles
+    handles : LoopHandles
         Subscriptions and publishers.
     simulated : bool
         Whether stamps are simulated time.
@@ -77,7 +76,7 @@ class NativeLoop:
     ----------
     block : Block
         Words shared with the thread.
-    exchange : Exchange
+    data : LoopData
         Programs to it, and rows from it.
 
     Raises
@@ -87,11 +86,11 @@ class NativeLoop:
 
     """
 
-    def __init__(self, host: Host, turns: TurnHost, wires: LoopHandles, simulated: bool):
+    def __init__(self, host: Host, turns: TurnHost, handles: LoopHandles, simulated: bool):
         check_platform()
-        self._host, self._turns, self._wires = host, turns, wires
-        self._rcl = made = rcl.Rcl()
-        self._probe(wires)
+        self._host, self._turns, self._handles = host, turns, handles
+        self._rcl = functions = rcl.Rcl()
+        self._probe(handles)
         self.block = block = Block()
         d = host.made.dimensions
         places = {f'{name}.{entry.name}': entry.begin for name, cls in (
@@ -100,40 +99,38 @@ class NativeLoop:
         compiled = code.compiled({name: place for name, place in places.items()
                                   if not name.startswith('memory.')
                                   or name == 'memory.acceptance.kind'})
-        self.exchange = Exchange(host, block, compiled, self._write_program, self._wake_up,
-                                 turns.values['memory'])
-        block.set_functions(made.addresses)
+        self.data = LoopData(host, block, compiled, self._write_program, self._wake_up,
+                             turns.values['memory'])
+        block.set_functions(functions.addresses)
         for name, function in turns.functions.items():
             block[f'turn_{name}'] = function.address
         self._arrays(host, turns)
-        self._messages(wires)
+        self._messages(handles)
         block['simulated'] = simulated
-        block['depth'] = wires.states.qos_profile.depth
+        block['depth'] = handles.states.qos_profile.depth
         self._info = np.zeros(rcl.INFO, dtype=np.uint8)
         block['info'] = self._info.ctypes.data
-        self._owned = [made.wait_set(wires.node.context, 1 + (wires.guard_states is not None)),
-                       made.buffer(_CAPACITY), made.buffer(_CAPACITY)]
+        self._owned = [
+            functions.wait_set(handles.node.context, 1 + (handles.guard_states is not None)),
+            functions.buffer(_CAPACITY), functions.buffer(_CAPACITY)]
         for name, owned in zip(('wait_set', 'state_message', 'guard_message'), self._owned):
             block[name] = ctypes.addressof(owned)
-        self._wake = rclpy_implementation.GuardCondition(cast(Any, wires.node.context.handle))
-        for name, handle in (('wake', self._wake), ('states', wires.states.handle),
-                             ('torques', wires.torques.handle),
-                             ('heartbeats', wires.heartbeats.handle)):
+        self._wake = rclpy_implementation.GuardCondition(cast(Any, handles.node.context.handle))
+        for name, handle in (('wake', self._wake), ('states', handles.states.handle),
+                             ('torques', handles.torques.handle),
+                             ('heartbeats', handles.heartbeats.handle)):
             block[name] = handle.pointer
-        block['guard_states'] = (0 if wires.guard_states is None
-                                 else wires.guard_states.handle.pointer)
+        block['guard_states'] = (0 if handles.guard_states is None
+                                 else handles.guard_states.handle.pointer)
         self._thread = LoopThread('control loop', compiled, block, self.stop,
                                   self._wake.trigger_guard_condition)
 
-    def _probe(self, wires: LoopHandles) -> None:
-        handles = {wires.states.topic_name: ('subscription', wires.states.handle.pointer),
-                   wires.torques.topic_name: ('publisher', wires.torques.handle.pointer),
-                   wires.heartbeats.topic_name: ('publisher', wires.heartbeats.handle.pointer)}
-        if wires.guard_states is not None:
-            handles[wires.guard_states.topic_name] = (
-                'subscription', wires.guard_states.handle.pointer)
-        marked = bytes(wires.torque_message[:-8]) + np.array([1.5]).tobytes()
-        probe(wires.node, self._rcl, handles, marked)
+    def _probe(self, handles: LoopHandles) -> None:
+        expected = {each.topic_name: (kind, each.handle.pointer) for kind, each in (
+            ('subscription', handles.states), ('publisher', handles.torques),
+            ('publisher', handles.heartbeats), ('subscription', handles.guard_states)) if each}
+        marked = bytes(handles.torque_message[:-8]) + np.array([1.5]).tobytes()
+        probe(handles.node, self._rcl, expected, marked)
 
     # --- arrays -----------------------------------------------------------------------------
 
@@ -164,21 +161,21 @@ class NativeLoop:
         ring = np.full((ROWS, width), -1, dtype=np.int64)
         block['ring'], block['ring_rows'] = ring.ctypes.data, ROWS
         block['ring_bytes'] = ring.strides[0]
-        self.exchange.set_arrays(ring, self._programs)
+        self.data.set_arrays(ring, self._programs)
         self._unknown = np.zeros(_CAPACITY, dtype=np.uint8)
         block['unknown'], block['unknown_bytes'] = self._unknown.ctypes.data, _CAPACITY
         self._layouts = Layouts(block)
 
-    def _messages(self, wires: LoopHandles) -> None:
-        block, made, n = self.block, self._rcl, len(wires.order)
-        self._torque_bytes = np.frombuffer(bytearray(wires.torque_message), dtype=np.uint8)
-        self._order = np.array(wires.order, dtype=np.int64)
+    def _messages(self, handles: LoopHandles) -> None:
+        block, functions, n = self.block, self._rcl, len(handles.order)
+        self._torque_bytes = np.frombuffer(bytearray(handles.torque_message), dtype=np.uint8)
+        self._order = np.array(handles.order, dtype=np.int64)
         block['order'], block['joints'] = self._order.ctypes.data, n
         block['torque_data'] = self._torque_bytes.ctypes.data + self._torque_bytes.size - 8 * n
         heartbeats = [np.frombuffer(bytearray(_header(phase.value)), dtype=np.uint8)
                       for phase in PHASES]
         messages = (rcl.SerializedMessage * 4)(
-            *(made.message(each) for each in (*heartbeats, self._torque_bytes)))
+            *(functions.message(each) for each in (*heartbeats, self._torque_bytes)))
         block['heartbeat_messages'] = ctypes.addressof(messages)
         block['torque_message'] = ctypes.addressof(messages[3])
         texts = [np.frombuffer(_text(state.value), dtype=np.uint8)
@@ -219,11 +216,11 @@ class NativeLoop:
         block['heartbeat_stamp'], block['guard_subscribed'] = stamp, guard_subscribed
         for name in ('lost', 'unknown_length', 'foreign0', 'foreign1'):
             block[name] = 0
-        self.exchange.begin()
-        wires = self._wires
-        self._thread.start(wires.node, wires.states, wires.guard_states, wires.torques,
-                           wires.heartbeats)
-        host.remote = self.exchange
+        self.data.begin()
+        handles = self._handles
+        self._thread.start(handles.node, handles.states, handles.guard_states, handles.torques,
+                           handles.heartbeats)
+        host.remote = self.data
         return self._thread.native_id
 
     def stop(self) -> None:
@@ -243,7 +240,7 @@ class NativeLoop:
         self._owned = []
         self._wake.destroy_when_not_in_use()
 
-    # --- exchange ---------------------------------------------------------------------------
+    # --- data -------------------------------------------------------------------------------
 
     def _wake_up(self) -> None:
         self._wake.trigger_guard_condition()

@@ -14,17 +14,16 @@ from rclpy.subscription import Subscription
 
 from robodyn_ros.nodes.cdr import JointStateWriter, LITTLE_ENDIAN
 from robodyn_ros.nodes.native import plant_code, rcl
-from robodyn_ros.nodes.native.block import Block
-from robodyn_ros.nodes.native.layouts import CommandLayouts
+from robodyn_ros.nodes.native.block import Block, CommandLayouts
 from robodyn_ros.nodes.native.plant_code import DELAYS, INPUTS, PLACES, UNKNOWN_MESSAGE
-from robodyn_ros.nodes.native.probe import probe
+from robodyn_ros.nodes.native.rcl import probe
 from robodyn_ros.nodes.native.thread import check_platform, LoopThread
 from robodyn_ros.simulation import Plant
 
 _CAPACITY = 65_536  # bytes of a message without reallocation
 
 
-class PlantWires(NamedTuple):
+class PlantHandles(NamedTuple):
     """
     Subscriptions and publishers of a simulator's loop, and the joints in its messages.
 
@@ -69,7 +68,7 @@ class PlantLoop:
 
     Parameters
     ----------
-    wires : PlantWires
+    handles : PlantHandles
         Subscriptions and publishers.
     joint_names, command_joints : sequence of str
         The model's joints; their order in commands without names.
@@ -88,54 +87,55 @@ class PlantLoop:
 
     """
 
-    def __init__(self, wires: PlantWires, joint_names, command_joints):
+    def __init__(self, handles: PlantHandles, joint_names, command_joints):
         check_platform()
-        self._wires = wires
-        self._rcl = made = rcl.Rcl()
-        inputs = (wires.arrays, wires.named, wires.wrenches)
-        publishers = [each for each in (wires.states, wires.truth, wires.clock) if each]
-        self._owners = wires.node, *inputs, *publishers, wires.wake
-        probe(wires.node, made, {
+        self._handles = handles
+        self._rcl = functions = rcl.Rcl()
+        inputs = (handles.arrays, handles.named, handles.wrenches)
+        publishers = [each for each in (handles.states, handles.truth, handles.clock) if each]
+        self._owners = handles.node, *inputs, *publishers, handles.wake
+        probe(handles.node, functions, {
             **{each.topic_name: ('subscription', each.handle.pointer) for each in inputs},
             **{each.topic_name: ('publisher', each.handle.pointer) for each in publishers}})
         self._code = plant_code.compiled()
         self.block = block = Block(PLACES)
-        block.set_functions(made.addresses)
+        block.set_functions(functions.addresses)
         self.layouts = {
             name: CommandLayouts(block, f'{name}_layouts', f'{name}_count', joint_names,
                                  command_joints) for name in INPUTS}
         for name, each in zip(INPUTS, inputs):
             block[f'{name}_subscription'] = each.handle.pointer
-        owners: dict[str, Any] = {'states': wires.states, 'truth': wires.truth,
-                                  'clock': wires.clock, 'wake': wires.wake}
+        owners: dict[str, Any] = {'states': handles.states, 'truth': handles.truth,
+                                  'clock': handles.clock, 'wake': handles.wake}
         for name, owner in owners.items():
             block[name] = owner.handle.pointer if owner else 0
-        block['depth'] = wires.depth
-        self._messages(wires)
+        block['depth'] = handles.depth
+        self._messages(handles)
         self._delays = np.zeros(DELAYS)
         block['delays'] = self._delays.ctypes.data
         self._read = 0
-        self._message: Any = made.buffer(_CAPACITY)
+        self._message: Any = functions.buffer(_CAPACITY)
         block['message'] = ctypes.addressof(self._message)
         self._thread = LoopThread('simulation', self._code, block, self.stop)
         self._plant: tuple = ()
 
-    def _messages(self, wires: PlantWires) -> None:
-        block, made = self.block, self._rcl
-        writer = JointStateWriter(wires.names)
+    def _messages(self, handles: PlantHandles) -> None:
+        block, functions = self.block, self._rcl
+        writer = JointStateWriter(handles.names)
         clock = np.frombuffer(bytearray(LITTLE_ENDIAN + bytes(8)), dtype=np.uint8)
         messages = (rcl.SerializedMessage * 2)(
-            made.message(np.frombuffer(writer.data, dtype=np.uint8)), made.message(clock))
+            functions.message(np.frombuffer(writer.data, dtype=np.uint8)),
+            functions.message(clock))
         block['state_message'] = ctypes.addressof(messages)
         block['clock_message'] = ctypes.addressof(messages[1])
         arrays = {'position': writer.position, 'velocity': writer.velocity,
                   'effort': writer.effort,
-                  'coordinate': np.ascontiguousarray(wires.coordinate, dtype=np.int64)}
+                  'coordinate': np.ascontiguousarray(handles.coordinate, dtype=np.int64)}
         for name in ('multiplier', 'offset', 'independent'):
-            arrays[name] = np.ascontiguousarray(getattr(wires, name), dtype=np.float64)
+            arrays[name] = np.ascontiguousarray(getattr(handles, name), dtype=np.float64)
         for name, array in arrays.items():
             block[name] = array.ctypes.data
-        block['published'] = len(wires.names)
+        block['published'] = len(handles.names)
         self._kept = writer, clock, messages, arrays
 
     def set_plant(self, plant: Plant, torque: NDArray) -> str:

@@ -21,7 +21,7 @@ from robodyn_ros.control.shared_block import (
 from robodyn_ros.exceptions import ParameterError, shown, StateError
 from robodyn_ros.nodes.native import writer
 from robodyn_ros.nodes.native.block import Block, places_of
-from robodyn_ros.nodes.native.exchange import Exchange, Row
+from robodyn_ros.nodes.native.loop_data import LoopData, Row
 from robodyn_ros.nodes.native.thread import check_platform
 
 PLACES = places_of(WORDS)
@@ -67,8 +67,8 @@ class SharedLoop:
         w.swap()
         w.b.ret_void()
         self._host = host
-        self.exchange = Exchange(host, Block(PLACES), writer.compiled(str(module)),
-                                 self._write_program)
+        self.data = LoopData(host, Block(PLACES), writer.compiled(str(module)),
+                             self._write_program)
         self._layout = SharedLayout.of(host.made, joint_names)
         if not _NAME.fullmatch(name):
             raise ParameterError(f'shared_block is {shown(name)}: set it to / and letters, '
@@ -83,7 +83,7 @@ class SharedLoop:
     @property
     def block(self) -> Block:
         """Words shared with the controller; those of no controller while none is attached."""
-        return self.exchange.block
+        return self.data.block
 
     # --- the block --------------------------------------------------------------------------
 
@@ -158,13 +158,13 @@ class SharedLoop:
             rows = data[begin:begin + count * distance].reshape(count, distance)
             return rows[:, :8 * length].view(kind)
 
-        self.exchange.block = Block(PLACES, data[:8 * len(WORDS)].view(np.int64))
+        self.data.block = Block(PLACES, data[:8 * len(WORDS)].view(np.int64))
         width = layout.row_bytes
         self._tables = part(layout.segments, 3, layout.segments_bytes,
                             SEGMENT_ROWS * layout.segment, np.float64)
         self._given = part(layout.handover, 1, 8 * layout.sizes['memory'],
                            layout.sizes['memory'], np.float64)[0]
-        self.exchange.set_arrays(
+        self.data.set_arrays(
             part(layout.ring, RING_ROWS, width, width // 8, np.int64),
             part(layout.programs, 3, layout.program_bytes, layout.sizes['program'], np.float64))
         self._kept = [None] * 3
@@ -192,9 +192,9 @@ class SharedLoop:
     def close(self) -> None:
         """Leave the block to another owner; the controller goes on."""
         self._host.remote = None
-        self.exchange.block = Block(PLACES)
+        self.data.block = Block(PLACES)
         self._tables = self._given = np.zeros(0)
-        self.exchange.set_arrays(np.zeros(0), [])
+        self.data.set_arrays(np.zeros(0), [])
         self._memory = None
         if self._file >= 0:
             with suppress(OSError):
@@ -221,7 +221,7 @@ class SharedLoop:
     @property
     def owned(self) -> bool:
         """Whether the controller runs the program of this owner."""
-        return (self._host.remote is self.exchange and not self.problem
+        return (self._host.remote is self.data and not self.problem
                 and self.session == self._session)
 
     def hand_over(self) -> None:
@@ -236,18 +236,18 @@ class SharedLoop:
         """
         block = self.block
         numbers = [[block[f'{name}{k}'] for k in range(3)] for name in ('number', 'handover')]
-        self.exchange.number = max(self.exchange.number, block['used'], *numbers[0])
+        self.data.number = max(self.data.number, block['used'], *numbers[0])
         self._handover, self._session = 1 + max(numbers[1]), block['session']
         self._given[:] = self._host.bound.memory
         block.set_number('patience', self._patience)
-        self.exchange.wait(self.exchange.begin())
-        self._host.remote = self.exchange
+        self.data.wait(self.data.begin())
+        self._host.remote = self.data
 
     def release(self) -> None:
         """Copy the memory of the controller to the host, which runs nothing any more."""
-        if self._host.remote is self.exchange:
+        if self._host.remote is self.data:
             self._host.remote = None
-            self.exchange.refresh()
+            self.data.refresh()
 
     def _write_program(self, free: int, number: int) -> None:
         segments = self._host.bound.segments
@@ -260,7 +260,7 @@ class SharedLoop:
 
     def state(self) -> tuple[Row, np.ndarray, np.ndarray, np.ndarray]:
         """Return the newest row, with position, velocity and torque in it, (nv,) each."""
-        row, n = self.exchange.newest(), len(self._joints)
+        row, n = self.data.newest(), len(self._joints)
         q, qd, sent = (row.memory[begin:begin + n] for begin in map(
             self._host.place, ('q', 'qd', 'sent')))
         return row, q, qd, sent

@@ -7,7 +7,7 @@ import time
 from rclpy.node import Node
 
 from robodyn_ros.nodes.commands import CommandReader
-from robodyn_ros.nodes.native.plant_loop import PlantLoop, PlantWires
+from robodyn_ros.nodes.native.plant_loop import PlantHandles, PlantLoop
 from robodyn_ros.nodes.native.rcl import NativeLoopError
 from robodyn_ros.nodes.parameters import Parameters
 from robodyn_ros.nodes.realtime import configure_thread, reset_priority
@@ -56,12 +56,12 @@ class NativeSimulation:
         self._log, self._arm, self._commands, self._inputs = (
             node.get_logger(), arm, commands, inputs)
         self._states, self._pacer, self._table = states, pacer, table
-        wires = PlantWires(
+        handles = PlantHandles(
             node, inputs.arrays.subscription, inputs.named.subscription,
             inputs.wrenches.subscription, QUEUE, states.states, states.truth, states.clock,
             node.create_guard_condition(lambda: None), states.names, states.coordinate,
             states.multiplier, states.offset, states.independent)
-        self._loop = PlantLoop(wires, arm.plant.model.joint_names, commands.command_joints)
+        self._loop = PlantLoop(handles, arm.plant.model.joint_names, commands.command_joints)
         self._problem = self._loop.set_plant(arm.plant, commands.torque)
         self._released = self._silences = self._errors = 0
         self._unreadable = -_UNREADABLE

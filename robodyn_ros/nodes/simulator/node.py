@@ -19,20 +19,19 @@ from std_srvs.srv import SetBool, Trigger
 
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
-from robodyn_ros.nodes.commanders import Commanders
 from robodyn_ros.nodes.commands import CommandReader
 from robodyn_ros.nodes.compilation_log import compilation_logged
-from robodyn_ros.nodes.containment import serve_once
+from robodyn_ros.nodes.containment import serve
 from robodyn_ros.nodes.description import load_robot
-from robodyn_ros.nodes.native.probe import open_loop
+from robodyn_ros.nodes.native.rcl import open_loop
 from robodyn_ros.nodes.parameters import Parameters
 from robodyn_ros.nodes.process import run_process, StopRequest
+from robodyn_ros.nodes.publishers import Commanders
 from robodyn_ros.nodes.realtime import configure_realtime
 from robodyn_ros.nodes.simulator import NAME
 from robodyn_ros.nodes.simulator.inputs import Inputs
-from robodyn_ros.nodes.simulator.lockstep import Lockstep
 from robodyn_ros.nodes.simulator.native import NativeSimulation
-from robodyn_ros.nodes.simulator.pacing import Pacer
+from robodyn_ros.nodes.simulator.pacing import Lockstep, Pacer
 from robodyn_ros.nodes.simulator.parameters import decimation, period, SimulatorSettings
 from robodyn_ros.nodes.simulator.report import SimulatorReport
 from robodyn_ros.nodes.simulator.simulated_arm import SimulatedArm
@@ -133,15 +132,15 @@ class SimulatorNode(Node):
         configure_realtime(self, self._table.values.realtime, alone=stop.owns_process)
         self._publish_first()
         self._report.start()
-        serve = time.monotonic()
+        due = time.monotonic()
         self.pacer.restart()
         while not stop.requested and self.context.ok():
             self._run_once()
             now = time.monotonic()
             timeout = _NATIVE if self._is_native else _SERVE if self.pacer.paused else 0.0
-            if timeout or now >= serve:
-                serve = now + _SERVE
-                serve_once(executor, self.get_logger(), timeout)
+            if timeout or now >= due:
+                due = now + _SERVE
+                serve(executor, self.get_logger(), timeout)
                 self.states.update_subscribers()
                 self._replace_plant()
             self._report.update(now)
@@ -163,7 +162,7 @@ class SimulatorNode(Node):
             if self.pacer.paused:
                 self.lockstep.repeat()
             else:
-                self._exchange()
+                self._advance()
         elif self.pacer.paused:
             self.inputs.poll()
             self.pacer.restart()
@@ -180,9 +179,9 @@ class SimulatorNode(Node):
         self.arm.step(self.commands.torque, self.values.command_timeout)
         return self.arm.total_steps % self.decimation == 0 and self._publish()
 
-    def _exchange(self) -> bool:
+    def _advance(self) -> bool:
         """Wait `_SERVE` for the answer to the last state; return whether steps were made."""
-        return self.lockstep.exchange(self._stamp, _SERVE)
+        return self.lockstep.advance(self._stamp, _SERVE)
 
     def _publish(self) -> bool:
         arm = self.arm
@@ -224,7 +223,7 @@ class SimulatorNode(Node):
         for _ in range(self._table.values.steps_per_call):
             if not self.lockstep:
                 self._step()
-            elif not self._exchange_completed():
+            elif not self._advanced():
                 response.success = False
                 response.message = f'no answer to the state at {self.arm.plant.time:.6f} s'
                 return response
@@ -232,10 +231,10 @@ class SimulatorNode(Node):
         response.message = self.arm.plant.fault or f'at {self.arm.plant.time:.6f} s'
         return response
 
-    def _exchange_completed(self) -> bool:
-        """Make one exchange; return whether the answer arrived within a second."""
+    def _advanced(self) -> bool:
+        """Advance once; return whether the answer arrived within a second."""
         end = time.monotonic() + 1.0
-        while not (stepped := self._exchange()) and time.monotonic() < end:
+        while not (stepped := self._advance()) and time.monotonic() < end:
             pass
         return stepped
 

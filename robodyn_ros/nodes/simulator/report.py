@@ -6,19 +6,17 @@ from collections.abc import Callable
 import time
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.node import Node
 from std_msgs.msg import String
 
 from robodyn_ros.nodes import qos
-from robodyn_ros.nodes.commanders import Commanders
 from robodyn_ros.nodes.commands import CommandReader
 from robodyn_ros.nodes.description import Robot
-from robodyn_ros.nodes.sending import send
-from robodyn_ros.nodes.simulator.lockstep import Lockstep
-from robodyn_ros.nodes.simulator.pacing import Pacer
+from robodyn_ros.nodes.publishers import Commanders
+from robodyn_ros.nodes.simulator.pacing import Lockstep, Pacer
 from robodyn_ros.nodes.simulator.simulated_arm import SimulatedArm
-from robodyn_ros.nodes.statistics import diagnostic_array
+from robodyn_ros.nodes.statistics import Diagnostics
 
 _DESCRIBE = 1.0  # s to discover another publisher of the description
 _QUIET = 0.5     # s without commands before a warning
@@ -56,7 +54,7 @@ class SimulatorReport:
         self._node, self._robot, self._arm, self._commands = node, robot, arm, commands
         self._commanders, self._pacer = commanders, pacer
         self._lockstep, self._loop = lockstep, loop
-        self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 5)
+        self._diagnostics = Diagnostics(node, 'simulation', robot.model.name)
         self._description: Any = None  # publisher; False if another node publishes it
         self._steps = self._refusals = 0
         self.start()
@@ -76,10 +74,7 @@ class SimulatorReport:
         if commanders.update():
             node.get_logger().warning(commanders.conflict)
         self._log_waiting(now)
-        level, message = self._verdict(now)
-        send(self._publisher, diagnostic_array(
-            node.get_clock().now().to_msg(), f'{node.get_fully_qualified_name()}: simulation',
-            self._arm.plant.model.name, level, message, self._figures(now)))
+        self._diagnostics.publish(*self._verdict(now), self._figures(now))
         if self._description is None and now - self._started >= _DESCRIBE:
             self._describe()
         self._reported, self._steps = now, self._arm.total_steps

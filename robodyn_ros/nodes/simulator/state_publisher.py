@@ -12,8 +12,8 @@ from robodyn_ros.model import RobotModel
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.cdr import JointStateWriter
 from robodyn_ros.nodes.conversions import set_stamp
-from robodyn_ros.nodes.sending import send
-from robodyn_ros.nodes.simulator.sensors_and_faults import SensorsAndFaults
+from robodyn_ros.nodes.publishers import send
+from robodyn_ros.nodes.simulator.simulated_arm import SensorsAndFaults
 from robodyn_ros.simulation import Plant
 from robodyn_ros.simulation.reports import StateReport
 

@@ -1,8 +1,7 @@
 """
 Server of the action FollowJointTrajectory, compatible with joint_trajectory_controller.
 
-The cycle moves the arm; `poll` publishes feedback and results. Everything runs in the thread of
-the cycle.
+The cycle moves the arm; `poll` publishes feedback and results. Everything runs in the main thread.
 """
 
 from __future__ import annotations
@@ -12,14 +11,14 @@ from typing import Any, cast
 
 from control_msgs.action import FollowJointTrajectory
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.task import Future
 
 from robodyn_ros.control import ArmController
 from robodyn_ros.exceptions import RobodynError, TrajectoryError
 from robodyn_ros.nodes.controller.state_input import StateInput
-from robodyn_ros.nodes.conversions import seconds
-from robodyn_ros.nodes.polling import PolledGroup
-from robodyn_ros.nodes.trajectories.points import deviation, point
+from robodyn_ros.nodes.conversions import point, seconds
+from robodyn_ros.nodes.trajectories.controller_state import deviation
 from robodyn_ros.trajectory import JointTolerance, ResultCode, Tolerances
 
 
@@ -60,8 +59,6 @@ class TrajectoryAction:
     ----------
     goal : object or None
         Accepted goal without a result.
-    server : ActionServer
-        Action server; a `BackgroundSubscription` waits for its requests, no executor does.
 
     """
 
@@ -70,14 +67,14 @@ class TrajectoryAction:
         self._node, self._controller, self._states = node, controller, states
         self._interfaces, self._period = interfaces, 1.0 / rate
         self.goal: _Goal | None = None
-        self._checking = 0  # goals that are being checked
         self._last: _Goal | None = None
         self._feedback = FollowJointTrajectory.Feedback(
             joint_names=list(controller.model.joint_names))
-        self.server = ActionServer(
+        self._server = ActionServer(
             node, FollowJointTrajectory, '~/follow_joint_trajectory', _never,
             goal_callback=cast(Any, self._on_goal), handle_accepted_callback=self._on_accepted,
-            cancel_callback=self._on_cancel, callback_group=PolledGroup())
+            # a goal that is being checked, or pursued, holds up no other request
+            cancel_callback=self._on_cancel, callback_group=ReentrantCallbackGroup())
 
     def destroy(self) -> None:
         """Close the action."""
@@ -85,17 +82,12 @@ class TrajectoryAction:
             # without a result, which would be sent after the end of the server
             self.goal.handle.abort()
             self.goal = None
-        self.server.destroy()
+        self._server.destroy()
 
     @property
     def result_pending(self) -> bool:
         """Whether the result of the last goal has still to be sent."""
         return self._last is not None and not self._last.result_sent
-
-    @property
-    def busy(self) -> bool:
-        """Whether a request in the executor waits for the cycle."""
-        return bool(self._checking) or self.goal is not None or self.result_pending
 
     def poll(self) -> None:
         """Publish feedback or result of the goal."""
@@ -126,11 +118,7 @@ class TrajectoryAction:
         self._interfaces.submit(goal.trajectory, 'a newer goal',
                                 lambda _trajectory, error: accepted.set_result(error is None),
                                 tolerances)
-        self._checking += 1
-        try:
-            return GoalResponse.ACCEPT if await accepted else GoalResponse.REJECT
-        finally:
-            self._checking -= 1
+        return GoalResponse.ACCEPT if await accepted else GoalResponse.REJECT
 
     def _tolerances(self, goal) -> Tolerances:
         if goal.multi_dof_trajectory.points:

@@ -9,9 +9,11 @@ import numpy as np
 from rclpy.node import Node
 
 from robodyn_ros.control import ArmController, Term
+from robodyn_ros.model import RobotModel
 from robodyn_ros.nodes.controller.state_input import StateInput
-from robodyn_ros.nodes.sending import quiet_publisher, send
-from robodyn_ros.nodes.trajectories.points import deviation, point
+from robodyn_ros.nodes.conversions import point
+from robodyn_ros.nodes.publishers import quiet_publisher, send
+from robodyn_ros.trajectory import Reference, shortest_turn
 
 _DEPTH = 10  # a plot may poll only a few times a second
 
@@ -31,17 +33,12 @@ class ControllerState:
     rate : float
         Rate of messages, in Hz.
 
-    Attributes
-    ----------
-    due : float
-        Time of the next message on the steady clock, in s.
-
     """
 
     def __init__(self, node: Node, controller: ArmController, states: StateInput,
                  rate: float):
         self._node, self._controller, self._states = node, controller, states
-        self._period, self.due = 1.0 / rate, time.monotonic()
+        self._period, self._due = 1.0 / rate, time.monotonic()
         self._publisher = quiet_publisher(
             node, JointTrajectoryControllerState, '~/controller_state', _DEPTH)
         self._message = JointTrajectoryControllerState(
@@ -54,9 +51,9 @@ class ControllerState:
     def update(self) -> None:
         """Publish if a message is due; to be called often."""
         now = time.monotonic()
-        if now < self.due:
+        if now < self._due:
             return
-        self.due = max(self.due, now - self._period) + self._period
+        self._due = max(self._due, now - self._period) + self._period
         if self._states.complete and self._publisher.get_subscription_count():
             send(self._publisher, self._filled())
 
@@ -73,3 +70,12 @@ class ControllerState:
         message.error = point(*deviation(controller.model, reference, states))
         message.output = point(effort=controller.terms[Term.TOTAL])
         return message
+
+
+def deviation(model: RobotModel, reference: Reference, states: StateInput
+              ) -> tuple[np.ndarray, np.ndarray]:
+    """Return reference minus state, (nv,) each: positions (shortest turn) and velocities."""
+    error = reference.q - states.q
+    for j in np.flatnonzero(model.continuous):
+        error[j] = shortest_turn(float(error[j]))
+    return error, reference.qd - states.qd

@@ -6,13 +6,14 @@ Both are compatible with joint_trajectory_controller.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from importlib.util import find_spec
-import math
 import time
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 from rclpy.lifecycle import LifecycleNode
+from rclpy.serialization import deserialize_message
 from trajectory_msgs.msg import JointTrajectory
 
 from robodyn_ros.control import ArmController
@@ -21,17 +22,17 @@ from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.controller.parameters import ControllerSettings
 from robodyn_ros.nodes.controller.state_input import StateInput
 from robodyn_ros.nodes.conversions import seconds
-from robodyn_ros.nodes.trajectories.background_subscription import BackgroundSubscription
+from robodyn_ros.nodes.polling import publisher_of
 from robodyn_ros.nodes.trajectories.stream_input import StreamInput
-from robodyn_ros.nodes.trajectories.validator import Request, TrajectoryValidator
+from robodyn_ros.nodes.trajectories.validator import Background, Request, TrajectoryValidator
 from robodyn_ros.trajectory import ResultCode, Tolerances, Trajectory
 
 if TYPE_CHECKING:
     from robodyn_ros.nodes.trajectories.action import TrajectoryAction
     from robodyn_ros.nodes.trajectories.controller_state import ControllerState
 
-_DEPTH = 8   # messages that wait in the middleware, and that are processed between two cycles
-_SOON = 0.005  # s between polls while a trajectory is checked or a stream is followed
+_DEPTH = 8         # messages that wait in the middleware
+_LARGE = 50_000    # bytes of a message that is read in a thread: it takes milliseconds
 _STREAM = 'a stream of targets on ~/joint_trajectory'
 
 
@@ -81,11 +82,13 @@ class TrajectoryInterfaces:
                                    'no action and no ~/controller_state')
         else:
             self._open_optional(states, values)
-        self._subscription = BackgroundSubscription(
-            node, JointTrajectory, '~/joint_trajectory', qos.reliable(_DEPTH),
-            self._action and self._action.server)
-        self.streams = StreamInput(node, controller, now, wall, self._subscription.topic)
-        self._streamed, self._replaced = False, True
+        self._subscription = node.create_subscription(
+            JointTrajectory, '~/joint_trajectory', self._on_data, qos.reliable(_DEPTH), raw=True)
+        self.streams = StreamInput(node, controller, now, wall, self._subscription.topic_name)
+        # messages that wait: data, publisher and time of arrival; the first one may be read
+        self._inbox: deque[tuple[bytes, bytes, float]] = deque()
+        self._reading: Background | None = None
+        self._dropped, self._replaced = 0, True
 
     def _open_optional(self, states: StateInput, values: ControllerSettings) -> None:
         # they cannot be imported without control_msgs
@@ -97,58 +100,29 @@ class TrajectoryInterfaces:
             self._state = ControllerState(self._node, self._controller, states,
                                           values.state_publish_rate)
 
-    def close(self) -> None:
-        """Stop receiving."""
-        self._subscription.close()
-
     def destroy(self) -> None:
         """Close topics and action."""
         self._validator.drop('the controller is cleaned up')
-        self._subscription.destroy()
+        self._node.destroy_subscription(self._subscription)
         for each in (self._action, self._state):
             if each is not None:
                 each.destroy()
 
     def poll(self) -> None:
-        """Publish results and feedback, then take a trajectory; to be called after the cycle."""
+        """Publish results, feedback and state, and follow what was received; call it often."""
         if self._action is not None:
             self._action.poll()
         self._validator.update()
-        for _ in range(_DEPTH):  # targets of a stream take little time
-            self._streamed = False
-            self._subscription.deliver(self._on_message)
-            if not self._streamed:
-                break
-        if self.streams.update() and not self._replaced:
-            self._replaced = True
-            self._validator.replace(_STREAM)
+        self._take()
+        self._follow()
         if self._state is not None:
             self._state.update()
 
-    @property
-    def has_request(self) -> bool:
-        """Whether a request has arrived since the last `pending_callbacks`."""
-        return self._subscription.has_request
-
-    @property
-    def patience(self) -> float:
-        """Return the longest time until the next poll, in s."""
-        if self.has_request:
-            return 0.0
-        soon = _SOON if self._validator.checking or self._controller.stream.active else math.inf
-        return min(soon, max(self.due - time.monotonic(), 0.0))
-
-    @property
-    def due(self) -> float:
-        """Return the time of the next message of the state on the steady clock, in s."""
-        return self._state.due if self._state is not None else math.inf
-
-    def pending_callbacks(self) -> int:
-        """Return the number of executor calls that are needed now."""
-        arrived, self._subscription.has_request = self._subscription.has_request, False
-        # a goal that waits for the end of its motion takes every other call
-        busy = self._action is not None and self._action.busy
-        return 3 * arrived + 2 * busy
+    def _follow(self) -> None:
+        """Follow the targets of a stream."""
+        if self.streams.update() and not self._replaced:
+            self._replaced = True
+            self._validator.replace(_STREAM)
 
     @property
     def result_pending(self) -> bool:
@@ -186,12 +160,38 @@ class TrajectoryInterfaces:
             return
         self._validator.submit(Request(message, log, zero, now, tolerances, source))
 
-    def _on_message(self, message: JointTrajectory) -> None:
+    def _on_data(self, data: bytes, info: Any) -> None:
+        """Take a serialized message."""
+        age = time.time_ns() - (info.get('received_timestamp') or time.time_ns())
+        self._inbox.append((data, publisher_of(info), time.monotonic() - 1e-9 * max(age, 0)))
+        if len(self._inbox) > _DEPTH:
+            del self._inbox[1]
+            self._dropped += 1
+            self._node.get_logger().warning(
+                f'{self._dropped} messages on {self._subscription.topic_name} dropped so far: '
+                'they arrive faster than they can be read', throttle_duration_sec=1.0)
+        self._take()
+
+    def _take(self) -> None:
+        """Read what waits, in its order; a long message in a thread."""
+        while self._inbox:
+            data, source, arrival = self._inbox[0]
+            if len(data) > _LARGE:
+                self._reading = self._reading or Background(
+                    'trajectory', deserialize_message, data, JointTrajectory)
+                if not self._reading.done:
+                    return
+            reading, self._reading = self._reading, None
+            self._inbox.popleft()
+            message = reading.result() if reading else deserialize_message(data, JointTrajectory)
+            # in lockstep time stands still meanwhile
+            self._on_message(message, 0.0 if self._lockstep else time.monotonic() - arrival,
+                             source)
+
+    def _on_message(self, message: JointTrajectory, age: float, source: bytes) -> None:
         if self.streams.belongs(message):
             self._replaced &= self._controller.stream.active
-            # in lockstep time stands still meanwhile
-            self.streams.take(message, 0.0 if self._lockstep else self._subscription.age,
-                              self._subscription.source)
-            self._streamed = True
+            self.streams.take(message, age, source)
+            self._follow()
             return
         self.submit(message, 'a trajectory on ~/joint_trajectory', lambda *_: None)

@@ -12,7 +12,6 @@ One publisher at a time is followed: the first, until it is silent.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory
@@ -20,6 +19,7 @@ from trajectory_msgs.msg import JointTrajectory
 from robodyn_ros.control import ArmController
 from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.nodes.conversions import seconds, trajectory_points
+from robodyn_ros.nodes.publishers import publisher_names
 
 # frame_id of a message that belongs to a stream in any case, and of one that never does
 STREAM, TRAJECTORY = 'stream', 'trajectory'
@@ -55,7 +55,7 @@ class StreamInput:
         self._node, self._controller, self._topic = node, controller, topic
         self._now, self._wall = now, wall
         self.refused = 0
-        self._source: Any = None
+        self._source = b''
         self._under_way = -1.0  # law time until which a short message belongs to the last one
 
     @property
@@ -83,7 +83,7 @@ class StreamInput:
         return (self._controller.stream.active or (under_way and not rests) or moves
                 or (len(points) == 1 and duration <= _SHORT))
 
-    def take(self, message: JointTrajectory, age: float = 0.0, source: Any = None) -> None:
+    def take(self, message: JointTrajectory, age: float = 0.0, source: bytes = b'') -> None:
         """
         Take a message of a stream.
 
@@ -93,8 +93,8 @@ class StreamInput:
             The message.
         age : float
             Time since its arrival, in s.
-        source : object
-            Identifier of its publisher; None if the middleware does not provide it.
+        source : bytes
+            GID of its publisher.
 
         """
         stream, now = self._controller.stream, self._now()
@@ -105,8 +105,8 @@ class StreamInput:
         elif source != self._source:
             self.refused += 1
             self._node.get_logger().warning(
-                f'two nodes publish targets on {self._topic}: {self._names(self._source)}, which '
-                f'is followed, and {self._names(source)}, which is ignored; stop one of them',
+                f'two nodes publish targets on {self._topic}: {self._name(self._source)}, which '
+                f'is followed, and {self._name(source)}, which is ignored; stop one of them',
                 throttle_duration_sec=_LOG)
             return
         try:
@@ -121,7 +121,7 @@ class StreamInput:
             what = ' and '.join(name for name in ('positions', 'velocities')
                                 if len(getattr(message.points[0], name)))
             self._node.get_logger().info(
-                f'stream of targets from {self._names(source)}: {len(message.points)} points per '
+                f'stream of targets from {self._name(source)}: {len(message.points)} points per '
                 f'message, {what}')
 
     def update(self) -> bool:
@@ -147,9 +147,6 @@ class StreamInput:
             throttle_duration_sec=_LOG)
         return None
 
-    def _names(self, source: Any) -> str:
+    def _name(self, source: bytes) -> str:
         """Return the name of the node with a publisher."""
-        for each in self._node.get_publishers_info_by_topic(self._topic):
-            if source is not None and list(each.endpoint_gid)[:len(source)] == list(source):
-                return f'{each.node_namespace.rstrip("/")}/{each.node_name}'
-        return 'an unknown node'
+        return publisher_names(self._node, self._topic, [source])

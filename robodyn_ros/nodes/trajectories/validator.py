@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 import math
+import sys
 import threading
-from typing import cast
+from typing import Any
 
 from trajectory_msgs.msg import JointTrajectory
 
@@ -25,6 +26,47 @@ _MAX_POINTS = 300    # points whose check, about 3 ms, fits between two states
 _LEADS = 0.0, 0.2, 1.0  # s until the start of a motion that is checked at once, per attempt
 _LEAD, _LEAD_PER_POINT = 0.1, 6e-5  # s for a check in a thread, also on a busy machine
 _ATTEMPTS = 4        # each with twice the time; then the cycle waits for the check
+_SWITCH = 5e-4       # s for which a thread may hold the interpreter
+
+
+class Background:
+    """
+    A call in a thread of its own, beside the one of the node.
+
+    Parameters
+    ----------
+    name : str
+        Name of the thread.
+    call : callable
+    *arguments
+        Its arguments.
+
+    """
+
+    def __init__(self, name: str, call: Callable[..., Any], *arguments: Any):
+        sys.setswitchinterval(_SWITCH)
+        self._call, self._arguments = call, arguments
+        self._result: Any = None
+        self._error: Exception | None = None
+        self._thread = threading.Thread(target=self._run, daemon=True, name=name)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._result = self._call(*self._arguments)
+        except Exception as error:  # raised by `result`
+            self._error = error
+
+    @property
+    def done(self) -> bool:
+        """Whether the call has returned."""
+        return not self._thread.is_alive()
+
+    def result(self) -> Any:
+        """Return the result of a call that is done, or raise its exception."""
+        if self._error is not None:
+            raise self._error
+        return self._result
 
 
 @dataclass(eq=False)
@@ -145,12 +187,12 @@ class TrajectoryValidator:
     def update(self) -> None:
         """Start the motion along a checked trajectory; to be called often."""
         job = self._job
-        if job is None or not job.done:
+        if job is None or not job.check.done:
             return
         self._job = None
         with _errors_answered(job.request):
             if job.begin():
-                self._accept(job.request, cast(Trajectory, job.trajectory))
+                self._accept(job.request, job.trajectory)
             elif job.attempt == _ATTEMPTS:
                 self._check_now(job.request)
             else:
@@ -186,38 +228,23 @@ class _Job:
         points = len(request.message.points)
         self._start_state = controller.motions.start_state(
             2**(attempt - 1) * (_LEAD + _LEAD_PER_POINT * points) + controller.loop.give_way())
-        self._zero = request.zero
-        if request.zero is not None:  # the duration of the check does not count as lateness
-            late = max(request.received - request.zero, 0.0)
-            self._zero = max(request.zero, self._start_state.moment - late)
-        self.trajectory: Trajectory | None = None
-        self._error: Exception | None = None
-        self._thread = threading.Thread(target=self._run, daemon=True, name='trajectory check')
-        self._thread.start()
-
-    @property
-    def done(self) -> bool:
-        return not self._thread.is_alive()
-
-    def _run(self) -> None:
-        try:
-            message = self.request.message
-            self.trajectory = self._controller.motions.plan(
-                self._start_state, message.joint_names, trajectory_points(message), self._zero)
-        except Exception as error:  # raised by `begin`
-            self._error = error
+        zero, message = request.zero, request.message
+        if zero is not None:  # the duration of the check does not count as lateness
+            late = max(request.received - zero, 0.0)
+            zero = max(zero, self._start_state.moment - late)
+        self.check = Background(
+            'trajectory check', lambda: controller.motions.plan(
+                self._start_state, message.joint_names, trajectory_points(message), zero))
 
     def begin(self) -> bool:
         """Start the motion; return False if the start state is out of date."""
-        if self._error is not None:
-            raise self._error
+        self.trajectory: Trajectory = self.check.result()
         controller = self._controller
         if controller.status.interruptions != self._interruptions:
             raise StateError(f'{controller.fault or controller.message or "it was stopped"}, '
                              f'while {len(self.request.message.points)} points were checked')
         return controller.motions.begin(
-            self._start_state, cast(Trajectory, self.trajectory), self.request.tolerances,
-            self.request.source)
+            self._start_state, self.trajectory, self.request.tolerances, self.request.source)
 
     def repeated(self) -> _Job:
         """Return another check, with more time."""

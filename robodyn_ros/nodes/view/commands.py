@@ -18,10 +18,9 @@ from trajectory_msgs.msg import JointTrajectory
 
 from robodyn_ros.model import Payload
 from robodyn_ros.nodes import qos
-from robodyn_ros.nodes.load_messages import payload_message
-from robodyn_ros.nodes.trajectories.points import point
+from robodyn_ros.nodes.conversions import payload_message, point
 from robodyn_ros.nodes.trajectories.stream_input import TRAJECTORY
-from robodyn_ros.nodes.view.names import Names
+from robodyn_ros.nodes.view.feed import Names
 from robodyn_ros.view import page_commands
 
 # of the controller

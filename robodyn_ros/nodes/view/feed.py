@@ -1,8 +1,10 @@
-"""Subscriptions of an arm and its controller, for a page."""
+"""Subscriptions of an arm and its controller, for a page, and their names."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 import time
+from typing import NamedTuple
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
@@ -13,20 +15,83 @@ from sensor_msgs.msg import JointState
 from robodyn_ros.control import Term
 from robodyn_ros.model import RobotModel
 from robodyn_ros.nodes import qos
-from robodyn_ros.nodes.conversions import nanoseconds
-from robodyn_ros.nodes.load_messages import vector
-from robodyn_ros.nodes.polling import full_name, PolledSubscription
-from robodyn_ros.nodes.view.joint_values import JointValues, STATES
-from robodyn_ros.nodes.view.names import Names
+from robodyn_ros.nodes.controller.node import NAME as CONTROLLER
+from robodyn_ros.nodes.conversions import nanoseconds, vector
+from robodyn_ros.nodes.polling import PolledSubscription
+from robodyn_ros.nodes.publishers import full_name
+from robodyn_ros.nodes.simulator import NAME as SIMULATOR
 from robodyn_ros.trajectory import shortest_turn
 from robodyn_ros.view.snapshot import NO_CONTROLLER, Push, Snapshot
 from robodyn_ros.view.status import LAST_MOTION
 
+STATES = 8  # messages that can wait: some may be of other joints
 _SILENT = 2.5    # s without diagnostics, published once a second, after which a node is gone
 _FORGET = 0.5    # s for which a reference or a torque term is shown
 _PUSHED = 0.3    # s for which a push is shown
 _DISCOVER = 1.0  # s between two checks for a simulator
 _NOTES = ('law', 'recovery', LAST_MOTION, 'saturated joints')  # of the diagnostics
+
+
+class Names(NamedTuple):
+    """
+    Names of nodes and topics, each relative to the namespace.
+
+    Attributes
+    ----------
+    joint_states : str
+        Topic of the joint states.
+    controller, simulator : str
+        Names of the nodes.
+
+    """
+
+    joint_states: str = 'joint_states'
+    controller: str = CONTROLLER
+    simulator: str = SIMULATOR
+
+
+class JointValues:
+    """
+    Position, velocity and effort of joints, as far as they are reported.
+
+    Unlike for a controller, a message may lack joints, velocities or efforts.
+
+    Parameters
+    ----------
+    joint_names : sequence of str
+        Order of the values.
+    position : (nv,) array
+        Initial positions.
+
+    Attributes
+    ----------
+    position, velocity, effort : (nv,) array
+        Last values; velocity is 0 and effort NaN until they are reported.
+    named : tuple of str
+        Those of the joints that are in the last message.
+
+    """
+
+    def __init__(self, joint_names: Sequence[str], position: np.ndarray):
+        self._column = {name: i for i, name in enumerate(joint_names)}
+        self.position = np.array(position, dtype=float)
+        self.velocity = np.zeros(len(joint_names))
+        self.effort = np.full(len(joint_names), np.nan)
+        self.named: tuple[str, ...] = ()
+
+    def read(self, message: JointState) -> bool:
+        """Read a message; return whether it has values of these joints."""
+        pairs = [(k, self._column[name]) for k, name in enumerate(message.name)
+                 if name in self._column]
+        source, target = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
+        for values, into in ((message.position, self.position), (message.velocity, self.velocity),
+                             (message.effort, self.effort)):
+            if len(values) == len(message.name):
+                numbers = np.asarray(values, dtype=float)[source]
+                finite = np.isfinite(numbers)
+                into[target[finite]] = numbers[finite]
+        self.named = tuple(message.name[k] for k in source)
+        return bool(pairs)
 
 
 class Feed:

@@ -13,8 +13,7 @@ from robodyn_ros.model import RobotModel
 from robodyn_ros.nodes.description import wait_for_description
 from robodyn_ros.nodes.process import init_tool, run, tool_node
 from robodyn_ros.nodes.view.commands import Commands, Notify
-from robodyn_ros.nodes.view.feed import Feed
-from robodyn_ros.nodes.view.names import Names
+from robodyn_ros.nodes.view.feed import Feed, Names
 from robodyn_ros.view.page import Page
 from robodyn_ros.view.page_commands import PageCommand, SetPayload, SubscribeTerms
 

@@ -18,13 +18,12 @@ from sensor_msgs.msg import JointState
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.nodes import qos
+from robodyn_ros.nodes.conversions import vector
 from robodyn_ros.nodes.description import load_robot, RobotSettings
-from robodyn_ros.nodes.load_messages import vector
 from robodyn_ros.nodes.parameters import Parameters
 from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.nodes.process import run_process
-from robodyn_ros.nodes.view.joint_values import JointValues, STATES
-from robodyn_ros.nodes.view.names import Names
+from robodyn_ros.nodes.view.feed import JointValues, Names, STATES
 from robodyn_ros.settings import group, parameter, settings
 from robodyn_ros.view.overlay import mass_ellipsoid
 

@@ -1,4 +1,4 @@
-"""Exchange of data with a loop that runs the cycle: programs to it, rows of its ring from it."""
+"""Data exchanged with a loop that runs the cycle: programs to it, rows of its ring from it."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Row:
         return self._numbers[len(ROW):self._begin]
 
 
-class Exchange:
+class LoopData:
     """
     Writes programs of a host for a loop, and reads what the loop did with them.
 

@@ -1,18 +1,70 @@
-"""Nodes that publish commands for an arm; only one controller may."""
+"""
+Publishers: beside a loop, which goes on where a message is not sent; and those of other nodes.
+
+Only one controller may publish commands for an arm.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 import re
+from typing import Any
 
-from rclpy.node import Node
+from rclpy.impl.implementation_singleton import rclpy_implementation
+from rclpy.logging import get_logger
+from rclpy.node import Node, PublisherEventCallbacks
+from rclpy.publisher import Publisher
 
-from robodyn_ros.nodes.polling import full_name
+from robodyn_ros.exceptions import printable
+from robodyn_ros.nodes import qos
 
+_REPEAT = 5.0  # s between two lines of the log
+_GID = 16  # bytes of the number of a publisher
 UNKNOWN = '_NODE_NAME_UNKNOWN_'  # rmw's name for a node that is not discovered yet
 _HEADER = 'std_msgs/msg/Header'
 _NAME = re.compile(r'(/[a-z_][a-z0-9_]*)+', re.ASCII | re.IGNORECASE)
+
+
+def quiet_publisher(node: Node, kind: type, topic: str, depth: int = 1) -> Publisher:
+    """Return a publisher without event callbacks, which slow down every wait of the executor."""
+    return node.create_publisher(kind, topic, qos.reliable(depth), event_callbacks=(
+        PublisherEventCallbacks(use_default_callbacks=False)))
+
+
+def send(publisher: Publisher, message: Any) -> bool:
+    """
+    Publish a message; return whether the middleware took it.
+
+    It refuses messages while it shuts down and while its queues are full on a busy computer.
+    The next message of a loop replaces this one, an end of the process would leave the arm alone.
+    """
+    try:
+        publisher.publish(message)
+    except rclpy_implementation.RCLError as error:
+        get_logger('robodyn_ros').warning(
+            f'a message on {publisher.topic_name} is lost, the next one replaces it: '
+            f'{str(error).splitlines()[0]}', throttle_duration_sec=_REPEAT)
+        return False
+    return True
+
+
+def full_name(info: Any) -> str:
+    """Return the name, with its namespace, of the node of a publisher or a subscription."""
+    return printable(f'{info.node_namespace.rstrip("/")}/{info.node_name}')
+
+
+def names_by_publisher(node: Node, topic: str, sources: Iterable[bytes]) -> list[str | None]:
+    """Return the name of the node with each of these publishers (GID); None: it is gone."""
+    names = {bytes(each.endpoint_gid)[:_GID]: full_name(each)
+             for each in node.get_publishers_info_by_topic(topic)}
+    return [names.get(each[:_GID]) for each in sources]
+
+
+def publisher_names(node: Node, topic: str, sources: Iterable[bytes]) -> str:
+    """Return the names of the nodes with publishers of these GIDs, as text."""
+    return ', '.join(each or 'a node that is gone'
+                     for each in names_by_publisher(node, topic, sources))
 
 
 class Commanders:

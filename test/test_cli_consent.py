@@ -87,7 +87,7 @@ def test_a_motion_of_excite_and_replay_asks(tmp_path, monkeypatch, answers):
 @pytest.mark.parametrize('fails', [False, True])
 def test_a_teach_that_records_nothing_leaves_nothing(fails, tmp_path, monkeypatch, answers):
     pytest.importorskip('rclpy', reason='a controller needs ROS 2')
-    from robodyn_ros.client import hand_guiding as recording
+    from robodyn_ros.client import demonstrations as recording
     arms = []
 
     class Silent(Arm):

@@ -69,7 +69,7 @@ def test_an_interruption_holds_the_arm(monkeypatch):
     sender._model, sender._refused = SimpleNamespace(joint_names=('joint',)), None
     sender.recorder = SimpleNamespace(
         references=SimpleNamespace(newest=lambda _: SimpleNamespace(stamp=[0])), recorded=[],
-        send=lambda *_: None, wait=interrupted, call_service=called.append)
+        send_motion=lambda *_: None, wait=interrupted, call=called.append)
     monkeypatch.setattr(sender, 'wait_for_controller', lambda: None)
     monkeypatch.setattr(sender, '_wait_for_diagnostics', dict)
     sender.restart()
@@ -89,7 +89,7 @@ def test_why_a_motion_does_not_begin(monkeypatch, after, reason):
     sender._model = SimpleNamespace(joint_names=('joint',))
     sender.recorder = SimpleNamespace(
         references=SimpleNamespace(newest=lambda _: SimpleNamespace(stamp=[0])), recorded=[],
-        send=lambda *_: None, wait=lambda *_: True)
+        send_motion=lambda *_: None, wait=lambda *_: True)
     monkeypatch.setattr(sender, 'wait_for_controller', lambda: None)
     monkeypatch.setattr(sender, '_wait_for_diagnostics', lambda: next(diagnostics))
     sender.restart()
@@ -106,7 +106,7 @@ def test_a_motion_that_the_controller_did_not_receive_is_sent_again(monkeypatch)
     sender._accepted, sender._refused, sender._points = '3', '0', ()
     sender.recorder = SimpleNamespace(
         references=[], recorded=[], diagnostics=[], controller='/arm',
-        send=lambda *_: sent.append(clock[0]))
+        send_motion=lambda *_: sent.append(clock[0]))
     sender.restart()
     sender._sent = sender._repeated = sender._received = 0.0
 

@@ -18,7 +18,7 @@ from controller_node import (  # noqa: E402
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from geometry_msgs.msg import WrenchStamped  # noqa: E402
 from robodyn_ros.cli.main import INTERRUPTED, main, USER_MISTAKE  # noqa: E402
-from robodyn_ros.client.gripper import Gripper  # noqa: E402
+from robodyn_ros.client.demonstrations import Gripper  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
 from robodyn_ros.nodes.domain import free_domain  # noqa: E402
 from robodyn_ros.teaching import Demonstration, TimedPath  # noqa: E402
@@ -146,7 +146,7 @@ def test_the_gripper_is_where_it_was_at_the_same_place_of_the_path():
 
 
 def test_without_a_controller_it_is_named(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr('robodyn_ros.client.hand_guiding._DISCOVERY', 0.2)
+    monkeypatch.setattr('robodyn_ros.client.demonstrations._DISCOVERY', 0.2)
     monkeypatch.setenv('ROS_DOMAIN_ID', str(free_domain()))
     assert main(['teach', str(tmp_path / 'pick')]) == USER_MISTAKE
     assert 'no joint states received within 0.2 s' in ''.join(capsys.readouterr())

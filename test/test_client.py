@@ -13,7 +13,7 @@ from controller_node import (  # noqa: E402
     ACTIVE, ARM, CONTROLLER, HOME, MODEL, PATIENT, RELEASED, simulator)
 from robodyn_ros.cli.main import main  # noqa: E402
 from robodyn_ros.client import Arm  # noqa: E402
-from robodyn_ros.client.connection import Connection  # noqa: E402
+from robodyn_ros.client.live import LiveConnection  # noqa: E402
 from robodyn_ros.control.mode import Mode  # noqa: E402
 from robodyn_ros.exceptions import ArgumentError, StateError, TrajectoryError  # noqa: E402
 from ros_process import NodeProcess, PATIENCE, wait_until  # noqa: E402
@@ -24,7 +24,7 @@ NEAR = HOME + 0.05
 def test_the_newest_of_states_of_several_sizes_is_the_last():
     received = SimpleNamespace(_news=Condition(), _states={}, _note=lambda what: None)
     for data in (b'arm 1', b'gripper', b'arm 2'):
-        Connection._on_state(received, data)
+        LiveConnection._on_state(received, data)
     assert list(received._states.values()) == [b'gripper', b'arm 2']
 
 

@@ -7,7 +7,7 @@ import pytest
 
 rclpy = pytest.importorskip('rclpy')
 
-from robodyn_ros.client.services import ask  # noqa: E402
+from robodyn_ros.client.connection import ask  # noqa: E402
 from robodyn_ros.nodes.process import run  # noqa: E402
 from ros_process import Probe  # noqa: E402
 from std_msgs.msg import String  # noqa: E402

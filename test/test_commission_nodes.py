@@ -91,7 +91,7 @@ def test_the_present_controller_ends_when_the_next_one_is_ready(text, ends, tmp_
     counts = iter([0, 1, 1])
     recorder = SimpleNamespace(
         controllers=lambda: next(counts), wait=lambda until, _timeout: bool(until()),
-        states=stream, references=stream, close=lambda: None, call_service=asked.append)
+        states=stream, references=stream, close=lambda: None, call=asked.append)
     monkeypatch.setattr(ros_arm, 'Sender', lambda *_: SimpleNamespace(
         recorder=recorder, wait_for_loop=lambda: None))
     monkeypatch.setattr(ros_arm.Children, 'start', lambda *_: left.pop(0))

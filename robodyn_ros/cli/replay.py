@@ -214,7 +214,7 @@ def _each(given: dict[str, object], name: str, model: RobotModel, default: NDArr
 def replay(options: argparse.Namespace, steps: Steps, model: RobotModel,
            demonstration: Demonstration, timed: TimedPath) -> bool:
     """Move to the start and replay; return False if the user does not agree."""
-    from robodyn_ros.client.gripper import Gripper  # needs ROS
+    from robodyn_ros.client.demonstrations import Gripper  # needs ROS
     from robodyn_ros.client.sender import Sender
 
     if options.bag:
@@ -248,7 +248,7 @@ def replay(options: argparse.Namespace, steps: Steps, model: RobotModel,
             if shortfall:
                 steps.write_line(f'the arm does not meet its goal tolerance: {shortfall}')
         except KeyboardInterrupt:
-            recorder.call_service('hold')
+            recorder.call('hold')
             raise
         finally:
             if options.bag and sender.moved:

@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
         if name in ('activate', 'deactivate'):
             recorder.change_state(name == 'activate')
         else:
-            recorder.call_service(_SERVICES.get(name, name))
+            recorder.call(_SERVICES.get(name, name))
     finally:
         recorder.close()
     print(_DONE[name])

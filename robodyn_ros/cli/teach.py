@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _teach(options: argparse.Namespace, folder: Path) -> int:
     """Let the arm float and record it; return 0, or `REFUSED`."""
-    from robodyn_ros.client.hand_guiding import HandGuiding  # needs ROS
+    from robodyn_ros.client.demonstrations import HandGuiding  # needs ROS
     steps = Steps()
     guiding = HandGuiding(options.gripper, steps.tick, steps.write_line, options.enclave,
                           options.namespace)

@@ -7,11 +7,8 @@ import warnings
 
 from numpy.typing import ArrayLike
 
-from robodyn_ros.client.arguments import require
-from robodyn_ros.client.connection import Connection
-from robodyn_ros.client.motion import move
-from robodyn_ros.client.state import State
-from robodyn_ros.client.targets import Targets
+from robodyn_ros.client.live import LiveConnection, State
+from robodyn_ros.client.motion import move, require, Targets
 from robodyn_ros.exceptions import StateError
 
 
@@ -45,7 +42,7 @@ class Arm:
     """
 
     def __init__(self, namespace: str = '', timeout: float = 10.0, enclave: str = ''):
-        self._connection = Connection(namespace, timeout, enclave)
+        self._connection = LiveConnection(namespace, timeout, enclave)
         self.joint_names = self._connection.joint_names
         self._targets = Targets(self._connection)
 

@@ -15,7 +15,7 @@ from rclpy.node import Node
 from rclpy.parameter import parameter_value_to_python
 from sensor_msgs.msg import JointState
 
-from robodyn_ros.client.services import ask
+from robodyn_ros.client.connection import ask
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.nodes.controller import node as controller
 from robodyn_ros.nodes.controller.report import loop_lines, loop_numbers

@@ -1,5 +1,5 @@
 """
-Recorder of the topics of a controller and its arm, and client of the controller.
+Recorder of the topics of a controller and its arm.
 
 It takes little processor time beside a 1 kHz loop: messages are taken as raw bytes, in bulk, and
 deserialized when they are evaluated.
@@ -8,32 +8,24 @@ deserialized when they are evaluated.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-import time
 from typing import Any, NamedTuple
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import InertiaStamped
-from lifecycle_msgs.msg import State, Transition
-from lifecycle_msgs.srv import ChangeState, GetState
 import numpy as np
-from rcl_interfaces.srv import SetParameters
-import rclpy
 from rclpy.node import Node
-from rclpy.parameter import Parameter as RosParameter
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
-from std_srvs.srv import Trigger
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
 
-from robodyn_ros.client.services import ask
-from robodyn_ros.exceptions import ParameterError, StateError
+from robodyn_ros.client.connection import Connection
 from robodyn_ros.model import Payload
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.controller import node as controller
-from robodyn_ros.nodes.conversions import payload_message
+from robodyn_ros.nodes.conversions import payload_message, point
 from robodyn_ros.nodes.polling import PolledSubscription
-from robodyn_ros.nodes.process import deferring_interrupt, init_tool, run, tool_node
+from robodyn_ros.nodes.process import deferring_interrupt, run
 from robodyn_ros.nodes.simulator import node as simulator
 
 PATH = ('path',)  # joint of the messages of `record_path_time`
@@ -158,9 +150,9 @@ def _decoded(messages: Sequence[tuple[int, bytes]], joint_names: Sequence[str]) 
     return JointLog(*times, *rows)
 
 
-class Recorder:
+class Recorder(Connection):
     """
-    Node that records one controller and one arm; it starts and ends ROS.
+    Connection that records one controller and one arm.
 
     Parameters
     ----------
@@ -175,8 +167,6 @@ class Recorder:
 
     Attributes
     ----------
-    controller : str
-        Full name of the controller.
     states, references : JointStream
         Joint states of the arm; reference of the controller, with the torque that was sent as
         effort and the stamp of the answered state.
@@ -189,14 +179,8 @@ class Recorder:
 
     def __init__(self, on_poll: Callable[[], None] | None = None, everything: bool = False,
                  enclave: str = '', namespace: str = ''):
-        init_tool(enclave)
-        self._on_poll = on_poll
-        try:
-            self._node = node = tool_node('robodyn_recorder', namespace)
-        except ParameterError:
-            rclpy.try_shutdown()
-            raise
-        self.controller = f'{node.get_namespace().rstrip("/")}/{controller.NAME}'
+        super().__init__('robodyn_recorder', namespace, enclave, _TIMEOUT)
+        self._on_poll, node = on_poll, self._node
         self.states = JointStream(node, 'joint_states')
         self.references = JointStream(node, f'{controller.NAME}/reference')
         self.terms: dict[str, JointStream] = {}
@@ -204,14 +188,11 @@ class Recorder:
         self._others = [Stream(node, *each) for each in _OTHERS] if everything else []
         self._streams = [self.states, self.references, *self._others]
         self.diagnostics: list[tuple[str, dict[str, str]]] = []
-        node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
-        self._trajectory = node.create_publisher(
-            JointTrajectory, f'{controller.NAME}/joint_trajectory', qos.reliable(2))
 
     def close(self) -> None:
-        """End the node, and ROS in this process."""
+        """End ROS."""
         self._node.destroy_node()
-        rclpy.try_shutdown()
+        self._context.try_shutdown()
 
     def record_terms(self, names: Iterable[str]) -> None:
         """Record these terms of the torque as well, which takes time of the controller."""
@@ -256,11 +237,11 @@ class Recorder:
         if self._on_poll is not None:
             self._on_poll()
 
-    def wait(self, until: Callable[[], object] | None = None, timeout: float = 1.0) -> bool:
+    def wait(self, until: Callable[[], object] = lambda: False, timeout: float = 1.0) -> bool:
         """Record until a condition holds, at most `timeout` s; return whether it holds."""
         def done() -> bool:
             self.collect()
-            return until is not None and bool(until())
+            return bool(until())
 
         return run(self._node, done, timeout, _POLL)
 
@@ -272,94 +253,20 @@ class Recorder:
         """Return the number of controllers, active or not."""
         return self._node.count_publishers(self.references.topic)
 
-    def call_service(self, name: str) -> None:
-        """
-        Call a service of the controller: hold, float, stop or reset_fault.
-
-        Raises
-        ------
-        StateError
-            The service does not respond, or refuses.
-
-        """
-        response = self._call(Trigger, f'{controller.NAME}/{name}', Trigger.Request())
-        if not response.success:
-            raise StateError(f'the controller refused ~/{name}: {response.message}')
-
-    def change_state(self, active: bool) -> None:
-        """Activate or deactivate the controller, if it is not; raise as `call_service`."""
-        name = controller.NAME
-        state = self._call(GetState, f'{name}/get_state', GetState.Request()).current_state.id
-        steps = [(State.PRIMARY_STATE_UNCONFIGURED, Transition.TRANSITION_CONFIGURE),
-                 (State.PRIMARY_STATE_INACTIVE, Transition.TRANSITION_ACTIVATE)] if active else [
-                     (State.PRIMARY_STATE_ACTIVE, Transition.TRANSITION_DEACTIVATE)]
-        begin = next((k for k, (before, _) in enumerate(steps) if before == state), len(steps))
-        for before, transition in steps[begin:]:
-            if not self._call(ChangeState, f'{name}/change_state', ChangeState.Request(
-                    transition=Transition(id=transition)), once=True).success:
-                waits = self._call(Trigger, f'{name}/hold', Trigger.Request()).message if (
-                    before == State.PRIMARY_STATE_INACTIVE) else 'the reason is in its log'
-                raise StateError(f'not {"activated" if active else "deactivated"}: {waits}')
-
-    def set_parameter(self, node: str, name: str, value: Any) -> None:
-        """Set a parameter of a node; raise as `call_service`."""
-        request = SetParameters.Request(parameters=[
-            RosParameter(name, value=value).to_parameter_msg()])
-        result = self._call(SetParameters, f'{node}/set_parameters', request).results[0]
-        if not result.successful:
-            raise StateError(f'{node} refused parameter {name}: {result.reason}')
-
-    def _call(self, kind: type, name: str, request, once: bool = False):
-        client: Any = self._node.create_client(kind, name)
-        try:
-            if self.wait(client.service_is_ready, _TIMEOUT):
-                response = ask(client, request, self.wait, _TIMEOUT,
-                               once or name.endswith('/reset_fault'))
-                if response is not None:
-                    return response
-            full = self._node.resolve_service_name(name)
-            raise StateError(f'no response of the service {full} within {_TIMEOUT:g} s',
-                             service=full)
-        finally:
-            self._node.destroy_client(client)
-
-    def send(self, joint_names: Sequence[str], times, positions, velocities, accelerations) -> int:
-        """
-        Publish a trajectory that starts on arrival; return the time of publication, in ns.
-
-        Raises
-        ------
-        StateError
-            The topic has no subscriber.
-
-        """
-        if not self.wait(self._trajectory.get_subscription_count, _TIMEOUT):
-            raise StateError(f'no subscriber on {self._trajectory.topic_name}',
-                             topic=self._trajectory.topic_name)
-        message = JointTrajectory(joint_names=list(joint_names))
-        for t, *rows in zip(times, positions, velocities, accelerations):
-            point = JointTrajectoryPoint()
-            point.positions, point.velocities, point.accelerations = (
-                np.asarray(row, dtype=float).tolist() for row in rows)
-            nanoseconds = round(1e9 * t)
-            point.time_from_start.sec, point.time_from_start.nanosec = divmod(
-                nanoseconds, 1_000_000_000)
-            message.points.append(point)
-        now = time.time_ns()
-        self._trajectory.publish(message)
-        return now
+    def send_motion(self, joint_names: Sequence[str], times, positions, velocities, accelerations
+                    ) -> int:
+        """Publish a trajectory that starts on arrival; as `send`."""
+        return self.send(joint_names, [
+            point(q, qd, qdd, time=t)
+            for t, q, qd, qdd in zip(times, positions, velocities, accelerations)])
 
     def publish_payload(self, payload: Payload) -> None:
         """Publish a payload for controller and guard (raises as `send`)."""
         publisher = self._node.create_publisher(
             InertiaStamped, f'{controller.NAME}/payload', qos.reliable(2))
-        if not self.wait(publisher.get_subscription_count, _TIMEOUT):
-            raise StateError(f'no subscriber on {publisher.topic_name}',
-                             topic=publisher.topic_name)
+        self.require_subscriber(publisher)
         publisher.publish(payload_message(payload))
         self.wait(timeout=_DELIVERY)
 
-    def _on_diagnostics(self, message: DiagnosticArray) -> None:
-        for status in message.status:
-            self.diagnostics.append(
-                (status.name, {pair.key: pair.value for pair in status.values}))
+    def _on_status(self, name: str, values: dict[str, str]) -> None:
+        self.diagnostics.append((name, values))

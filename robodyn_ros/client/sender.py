@@ -88,11 +88,9 @@ class Sender:
 
     def wait_for_controller(self) -> None:
         """Wait for joint states and references; raise `StateError` if there are none."""
-        recorder = self.recorder
-        if not recorder.wait(lambda: recorder.states and recorder.references, _DISCOVERY):
-            what = 'references of a controller' if recorder.states else 'joint states'
-            raise StateError(f'no {what} received within {_DISCOVERY:g} s: start '
-                             f'{"it" if recorder.states else "the driver"} on this ROS_DOMAIN_ID')
+        self.recorder.require_messages({
+            'joint states': self.recorder.states,
+            'references of a controller': self.recorder.references}, _DISCOVERY)
 
     def wait_for_loop(self) -> None:
         """Wait until the controller has measured the loop, or cannot."""
@@ -127,12 +125,12 @@ class Sender:
         newest = self.recorder.references.newest(self._model.joint_names)
         self._end = int(newest.stamp[0] + 1e9 * points[0][-1])
         self._points = points
-        self.recorder.send(self._model.joint_names, *points)
+        self.recorder.send_motion(self._model.joint_names, *points)
         self._sent = self._received = self._repeated = time.monotonic()
         try:
             self.recorder.wait(self._is_over, math.inf)
         except KeyboardInterrupt:  # the controller would go on
-            self.recorder.call_service('hold')
+            self.recorder.call('hold')
             raise
         if not self.moved:
             raise StateError(f'the controller does not begin the motion; {self._refusal()}')
@@ -167,7 +165,7 @@ class Sender:
         # a controller that has not discovered this node yet, while it was discovered, gets nothing
         if (_ACCEPTED in values and values[_ACCEPTED] == self._accepted
                 and values.get(_REFUSED) == self._refused and now - self._repeated > _ANSWER):
-            self.recorder.send(self._model.joint_names, *self._points)
+            self.recorder.send_motion(self._model.joint_names, *self._points)
             self._repeated = now
         # at the first point already, the arm rests during the approach
         waits = values.get('mode') == Mode.TRACK.value and not values.get(_UNMET)

@@ -189,7 +189,7 @@ class Session:
 
     def send(self, *rows) -> int:
         """Send times, positions, velocities and accelerations; return the time in ns."""
-        return self.recorder.send(self.model.joint_names, *rows)
+        return self.recorder.send_motion(self.model.joint_names, *rows)
 
     def reference(self) -> JointLog:
         """Return the newest reference of the controller; one row."""
@@ -198,17 +198,17 @@ class Session:
     def call(self, name: str) -> None:
         """Call ~/hold or ~/float of the controller; reset a fault if necessary."""
         try:
-            self.recorder.call_service(name)
+            self.recorder.call(name)
         except StateError:
             self.recover()
-            self.recorder.call_service(name)
+            self.recorder.call(name)
 
     def recover(self) -> None:
-        """Reset a fault as soon as its cause is gone (raises as `Recorder.call_service`)."""
+        """Reset a fault as soon as its cause is gone (raises as `Connection.call`)."""
         end = time.monotonic() + _RECOVER
         while True:
             try:
-                self.recorder.call_service('reset_fault')
+                self.recorder.call('reset_fault')
                 return
             except StateError:
                 if time.monotonic() > end:

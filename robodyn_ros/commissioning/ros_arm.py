@@ -174,11 +174,11 @@ class RosArm:
         recorder = self._sender.recorder
         self._clear()
         if floats:
-            recorder.call_service('float')
+            recorder.call('float')
         self._wait(seconds)
         run = self._run('')
         if floats:
-            recorder.call_service('hold')
+            recorder.call('hold')
             self._wait(_SETTLE)
         return run
 
@@ -186,7 +186,7 @@ class RosArm:
         """Decelerate and hold, if the controller is active; return whether it is."""
         if not self._active or self._controller is None or self._controller.exit_code is not None:
             return False
-        self._sender.recorder.call_service('hold')
+        self._sender.recorder.call('hold')
         return True
 
     def stop(self) -> None:

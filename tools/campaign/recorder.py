@@ -98,7 +98,7 @@ class FaultRecorder(Recorder):
                          np.array([torque for _, torque in good]).reshape(-1, nv),
                          len(rows) - len(good))
 
-    def call(self, name: str) -> str:
+    def request(self, name: str) -> str:
         """Call a Trigger service of any node; return the reason of a refusal, '' if accepted."""
         try:
             response = self._call(Trigger, name, Trigger.Request())

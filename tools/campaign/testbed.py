@@ -263,7 +263,7 @@ class Testbed(Session):
                     f'{self._last_message()}')
             if self.recorder.guard_state == 'commanding' and now > requested + 1.0:
                 requested, reset = now, True
-                self.recorder.call(f'{guard.NAME}/reset')
+                self.recorder.request(f'{guard.NAME}/reset')
         return reset
 
     @property

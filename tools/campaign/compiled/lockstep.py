@@ -150,7 +150,7 @@ class LockstepSession(Session):
         """Exchange so many states and answers."""
         have = len(self.commands) + count
         self.recorder.set_parameter(simulator.NAME, 'steps_per_call', count)
-        refusal = self.recorder.call(f'{simulator.NAME}/step')
+        refusal = self.recorder.request(f'{simulator.NAME}/step')
         if refusal:
             raise StateError(refusal)
         while len(self.commands) < have:

@@ -1,4 +1,4 @@
-"""The floating arm: its joint states until the user ends the recording, then a hold."""
+"""Demonstrations: recorded from the floating arm, and a gripper that follows their replay."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from typing import Protocol
 
 import numpy as np
 
-from robodyn_ros.client.recorder import JointStream, Recorder, Stream
+from robodyn_ros.client.recorder import JointStream, PATH, Recorder, Stream
 from robodyn_ros.control.mode import Mode
 from robodyn_ros.exceptions import StateError
-from robodyn_ros.teaching import Demonstration
+from robodyn_ros.teaching import Demonstration, TimedPath
 from robodyn_ros.teaching.demonstration import LONGEST
 
 _DISCOVERY = 20.0  # s until joint states and references must arrive
 _SILENT = 2.0      # s without joint states that end the recording
 # Ctrl-C, a request to end, and a closed terminal: the arm must not be left floating
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_PATH_TIMES = 5.0  # s until path times must arrive
 
 
 class Lines(Protocol):
@@ -75,14 +76,12 @@ class HandGuiding:
 
     def wait_for_arm(self) -> None:
         """Wait for joint states, references and gripper; raise `StateError` without them."""
-        recorder = self._recorder
-        for stream, what in ((recorder.states, 'joint states'),
-                             (recorder.references, 'references of a controller'),
-                             (self._gripper, 'positions of the gripper')):
-            if stream is not None and not recorder.wait(lambda: len(stream), _DISCOVERY):
-                raise StateError(f'no {what} received within {_DISCOVERY:g} s on '
-                                 f'{stream.topic}: start the driver and the controller on this '
-                                 'ROS_DOMAIN_ID')
+        recorder, gripper = self._recorder, self._gripper
+        recorder.require_messages({
+            'joint states': recorder.states, 'references of a controller': recorder.references,
+            **({f'positions of the gripper on {gripper.topic}': gripper} if gripper is not None
+               else {})},
+            _DISCOVERY)
         self.joint_names = recorder.references.joint_names
 
     def record(self, keys: Lines, duration: float) -> None:
@@ -105,7 +104,7 @@ class HandGuiding:
         recorder = self._recorder
         before = {number: signal.signal(number, signal.default_int_handler) for number in _SIGNALS}
         try:
-            recorder.call_service('float')
+            recorder.call('float')
             for stream in self.recorded:
                 stream.messages.clear()
             recorder.diagnostics.clear()
@@ -115,7 +114,7 @@ class HandGuiding:
             for number in _SIGNALS:  # the hold is requested in any case
                 signal.signal(number, signal.SIG_IGN)
             try:
-                recorder.call_service('hold')
+                recorder.call('hold')
             finally:
                 for number, handler in before.items():
                     signal.signal(number, handler)
@@ -176,3 +175,58 @@ class HandGuiding:
         log = self._gripper.log(names)
         times = 1e-9 * (log.stamp - begin)
         return names, np.column_stack([np.interp(grid, times, each) for each in log.position.T])
+
+
+class Gripper:
+    """
+    Publisher of the positions of a gripper, at their places on the path that the arm replays.
+
+    Parameters
+    ----------
+    topic : str
+        Topic of JointState messages; '' for none.
+    demonstration : Demonstration
+        Recorded positions of the gripper.
+    timed : TimedPath
+        Replayed path.
+    lead : float
+        Time from the begin of the trajectory to that of the path, in s.
+
+    """
+
+    def __init__(self, topic: str, demonstration: Demonstration, timed: TimedPath,
+                 lead: float):
+        self._topic = topic if demonstration.gripper_names else ''
+        self._demonstration, self._timed, self._lead = demonstration, timed, lead
+        self._path_times: JointStream | None = None
+        self._before: float | None = None  # number of the trajectory before the replay
+
+    def connect(self, recorder: Recorder) -> None:
+        """Wait for path times; raise `StateError` without them."""
+        if not self._topic:
+            return
+        self._recorder, stream = recorder, recorder.record_path_time()
+        if not recorder.wait(lambda: len(stream), _PATH_TIMES):
+            raise StateError(f'no path time received within {_PATH_TIMES:g} s on {stream.topic}, '
+                             'which the gripper follows: use a controller of this version')
+        self._path_times = stream
+
+    def begin(self) -> None:
+        """Publish from the beginning of the next trajectory on."""
+        if self._path_times is not None:
+            self._before = float(self._path_times.newest(PATH).effort[-1, 0])
+
+    def update(self) -> None:
+        """Publish the present position; called many times per second."""
+        if self._path_times is None or self._before is None:
+            return
+        newest = self._path_times.newest(PATH)
+        del self._path_times.messages[:-1]
+        if newest.effort[-1, 0] == self._before:
+            return
+        now = np.interp(newest.position[-1, 0] - self._lead, self._timed.times,
+                        self._timed.recorded)
+        self._recorder.publish_joints(
+            self._topic, self._demonstration.gripper_names,
+            [np.interp(now, self._demonstration.times, each)
+             for each in self._demonstration.gripper.T])

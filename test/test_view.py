@@ -8,15 +8,14 @@ import pytest
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError, ModelError, TrajectoryError
 from robodyn_ros.model import RobotModel
+from robodyn_ros.view.drag_force import FREQUENCY, Spring, STRETCH
 from robodyn_ros.view.feasibility import check_payload, default_poses, plan_move
-from robodyn_ros.view.mesh_files import find_mesh
 from robodyn_ros.view.overlay import mass_ellipsoid, MAX_LENGTH, MIN_LENGTH, UNIT
 from robodyn_ros.view.plots import History
 from robodyn_ros.view.snapshot import Snapshot
-from robodyn_ros.view.spring import FREQUENCY, Spring, STRETCH
 from robodyn_ros.view.status import GOOD, HIGH, OVER, status, torque_bars
 from robodyn_ros.view.throttle import Throttle
-from robodyn_ros.view.visuals import read_visuals
+from robodyn_ros.view.visuals import find_mesh, read_visuals
 
 ARM = Path(__file__).resolve().parents[1] / 'urdf' / 'robodyn7.urdf'
 MODEL = RobotModel.from_urdf(ARM)

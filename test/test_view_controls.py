@@ -7,7 +7,7 @@ pytest.importorskip('viser', reason='the page needs the extra `view`')
 from page_client import PageClient  # noqa: E402
 from robodyn_ros.model import RobotModel  # noqa: E402
 from robodyn_ros.view.controls import MAX_PAYLOAD, slider_ends  # noqa: E402
-from robodyn_ros.view.page_commands import CallService, Follow, SetPayload  # noqa: E402
+from robodyn_ros.view.snapshot import CallService, Follow, SetPayload  # noqa: E402
 from shown_page import notified, POSES, put, showing  # noqa: E402
 from test_view import MODEL, Q  # noqa: E402
 

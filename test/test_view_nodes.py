@@ -121,7 +121,7 @@ def test_orders_reach_controller_and_simulator(probe):
     from robodyn_ros.nodes.view.commands import Commands
     from robodyn_ros.nodes.view.feed import Feed
     from robodyn_ros.nodes.view.feed import Names
-    from robodyn_ros.view import page_commands
+    from robodyn_ros.view import snapshot as page_commands
     notes = []
     urdf = {'urdf_file': str(ARM)}
     with simulator(), NodeProcess(CONTROLLER, {**urdf, **PATIENT}) as controller:
@@ -187,7 +187,7 @@ def test_orders_reach_controller_and_simulator(probe):
 def test_a_payload_is_simulated_and_reported(probe):
     from robodyn_ros.nodes.view.commands import Commands
     from robodyn_ros.nodes.view.feed import Names
-    from robodyn_ros.view import page_commands
+    from robodyn_ros.view import snapshot as page_commands
     notes = []
     payloads = probe.subscribe(InertiaStamped, f'{NODE}/payload')
     with simulator():
@@ -209,7 +209,7 @@ def test_a_payload_is_simulated_and_reported(probe):
 def test_a_missing_answer_is_reported(probe):
     from robodyn_ros.nodes.view.commands import Commands
     from robodyn_ros.nodes.view.feed import Names
-    from robodyn_ros.view import page_commands
+    from robodyn_ros.view import snapshot as page_commands
     notes = []
     commands = Commands(probe.node, Names(), lambda *words: notes.append(words))
     for command in (page_commands.CallService('hold'), page_commands.Pause(True),
@@ -224,7 +224,7 @@ def test_a_missing_answer_is_reported(probe):
 def test_the_controller_of_a_real_arm_receives_no_payload(probe):
     from robodyn_ros.nodes.view.commands import Commands
     from robodyn_ros.nodes.view.feed import Names
-    from robodyn_ros.view import page_commands
+    from robodyn_ros.view import snapshot as page_commands
     commands = Commands(probe.node, Names(), lambda *words: None)
     payloads = probe.subscribe(InertiaStamped, f'{NODE}/payload')
     probe.until(commands._payload.get_subscription_count, 'a subscriber')
@@ -236,7 +236,7 @@ def test_the_controller_of_a_real_arm_receives_no_payload(probe):
 def test_a_service_that_never_answers_is_given_up(probe, monkeypatch):
     from robodyn_ros.nodes.view import commands as module
     from robodyn_ros.nodes.view.feed import Names
-    from robodyn_ros.view import page_commands
+    from robodyn_ros.view import snapshot as page_commands
     notes = []
     commands = module.Commands(probe.node, Names(), lambda *words: notes.append(words))
     with Probe('deaf') as mute:
@@ -258,7 +258,7 @@ def test_a_service_that_never_answers_is_given_up(probe, monkeypatch):
 
 def test_one_command_that_fails_is_reported_and_the_others_are_executed():
     from robodyn_ros.nodes.view.live import LiveView
-    from robodyn_ros.view import page_commands
+    from robodyn_ros.view import snapshot as page_commands
 
     class Taker:
         taken = []

@@ -5,7 +5,7 @@ import pytest
 pytest.importorskip('viser', reason='the page needs the extra `view`')
 
 from page_client import PageClient  # noqa: E402
-from robodyn_ros.view.page_commands import CallService, Wrench  # noqa: E402
+from robodyn_ros.view.snapshot import CallService, Wrench  # noqa: E402
 from shown_page import DYNAMICS, LINK4, places, showing  # noqa: E402
 from test_view import Q  # noqa: E402
 

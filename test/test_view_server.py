@@ -17,8 +17,8 @@ from websockets.http11 import Request  # noqa: E402
 from page_client import CAMERA, messages, PageClient  # noqa: E402
 from robodyn_ros.exceptions import ParameterError  # noqa: E402
 from robodyn_ros.model import RobotModel  # noqa: E402
-from robodyn_ros.view.page_commands import SubscribeTerms  # noqa: E402
 from robodyn_ros.view.server import _policy, detect_disconnect, serve, url  # noqa: E402
+from robodyn_ros.view.snapshot import SubscribeTerms  # noqa: E402
 from robodyn_ros.view.surfaces import arm_surfaces  # noqa: E402
 from shown_page import DYNAMICS, named, PATIENCE, places, put, showing  # noqa: E402
 from test_view import ARM, Q  # noqa: E402

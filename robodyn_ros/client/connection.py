@@ -79,7 +79,7 @@ class Connection(ABC):
             raise StateError('the client is closed: use the arm inside of its `with` block')
 
     def require_messages(self, received: Mapping[str, Sized], timeout: float) -> None:
-        """Wait until each of these holds a message; raise `StateError` if one does not, in time."""
+        """Wait until each of these holds a message; raise `StateError` if one does not."""
         end = time.monotonic() + timeout
         for what, messages in received.items():
             if not self.wait(lambda: len(messages), max(end - time.monotonic(), 0.0)):
@@ -154,8 +154,9 @@ class Connection(ABC):
                            once or name.endswith('/reset_fault'))
             if response is not None:
                 return response
-        raise StateError(f'no response of the service {client.srv_name} within '
-                         f'{self._timeout:g} s', service=client.srv_name)
+        full = self._node.resolve_service_name(name)
+        raise StateError(f'no response of the service {full} within {self._timeout:g} s',
+                         service=full)
 
 
 def ask(client, request, wait: Callable[[Callable[[], Any], float], bool], timeout: float,

@@ -14,7 +14,7 @@ from robodyn_ros.trajectory import least_duration, Reference
 from robodyn_ros.trajectory.checks import check_trajectory
 from robodyn_ros.trajectory.feasibility import check_feasibility
 from robodyn_ros.trajectory.points import TrajectoryPoint
-from robodyn_ros.view.page_commands import Move
+from robodyn_ros.view.snapshot import Move
 
 _MIN_DURATION = 0.5  # s
 

@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from robodyn_ros.dynamics import Dynamics
-from robodyn_ros.view.arm import DrawnArm
 from robodyn_ros.view.controls import Controls
 from robodyn_ros.view.drag_force import DragForce
-from robodyn_ros.view.extras import Extras
-from robodyn_ros.view.page_commands import (
-    CallService, PageCommand, SetPayload, SubscribeTerms)
 from robodyn_ros.view.plots import Plots
+from robodyn_ros.view.scene import DrawnArm, Extras
 from robodyn_ros.view.server import detect_disconnect
-from robodyn_ros.view.snapshot import Snapshot
+from robodyn_ros.view.snapshot import (
+    CallService, PageCommand, SetPayload, Snapshot, SubscribeTerms)
 from robodyn_ros.view.status import status, torque_bars
 from robodyn_ros.view.surfaces import Surface
 from robodyn_ros.view.throttle import Throttle

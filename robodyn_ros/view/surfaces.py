@@ -13,8 +13,7 @@ import trimesh
 
 from robodyn_ros.exceptions import ModelError, shown
 from robodyn_ros.model import RobotModel
-from robodyn_ros.view.mesh_files import find_mesh
-from robodyn_ros.view.visuals import Visual
+from robodyn_ros.view.visuals import find_mesh, Visual
 
 GREY = (0.62, 0.65, 0.69, 1.0)
 _SMOOTH = 0.6     # rad; edges with a larger angle are drawn sharp

@@ -179,11 +179,6 @@ class TrajectoryValidator:
         return ResultCode.INVALID_GOAL, (controller.fault or controller.message
                                          or 'the controller is not active any more')
 
-    @property
-    def checking(self) -> bool:
-        """Whether a trajectory is being checked in a thread."""
-        return self._job is not None
-
     def update(self) -> None:
         """Start the motion along a checked trajectory; to be called often."""
         job = self._job

@@ -21,7 +21,8 @@ from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.conversions import payload_message, point
 from robodyn_ros.nodes.trajectories.stream_input import TRAJECTORY
 from robodyn_ros.nodes.view.feed import Names
-from robodyn_ros.view import page_commands
+from robodyn_ros.view.snapshot import (
+    CallService, Follow, Move, PageCommand, Pause, Reset, SetPayload, Step, Wrench)
 
 # of the controller
 SERVICES = ('hold', 'float', 'stop', 'pause', 'resume', 'reset_fault')
@@ -70,12 +71,12 @@ class Commands:
         self._calls: dict[Future, _Call] = {}
         self._refusal: tuple[str, str] | None = None
         self._methods: dict[type, Callable] = {
-            page_commands.CallService: self._call_service, page_commands.Pause: self._pause,
-            page_commands.Step: self._step, page_commands.Reset: self._reset,
-            page_commands.Move: self._move, page_commands.Follow: self._follow,
-            page_commands.Wrench: self._push, page_commands.SetPayload: self._set_payload}
+            CallService: self._call_service, Pause: self._pause,
+            Step: self._step, Reset: self._reset,
+            Move: self._move, Follow: self._follow,
+            Wrench: self._push, SetPayload: self._set_payload}
 
-    def execute(self, command: page_commands.PageCommand) -> None:
+    def execute(self, command: PageCommand) -> None:
         """Execute a command."""
         self._methods[type(command)](command)
 
@@ -97,24 +98,24 @@ class Commands:
         if known is not None and refusal[1]:
             self._notify('move', f'refused by the controller: {refusal[1]}', False)
 
-    def _call_service(self, command: page_commands.CallService) -> None:
+    def _call_service(self, command: CallService) -> None:
         self._call(command.service, f'{self._controller}/{command.service}', Trigger.Request())
 
-    def _pause(self, command: page_commands.Pause) -> None:
+    def _pause(self, command: Pause) -> None:
         self._call('time', f'{self._simulator}/pause', SetBool.Request(data=command.on))
 
-    def _step(self, _order: page_commands.Step) -> None:
+    def _step(self, _order: Step) -> None:
         self._call('step', f'{self._simulator}/step', Trigger.Request())
 
-    def _reset(self, _order: page_commands.Reset) -> None:
+    def _reset(self, _order: Reset) -> None:
         self._call('reset', f'{self._simulator}/reset', Trigger.Request())
 
-    def _move(self, command: page_commands.Move) -> None:
+    def _move(self, command: Move) -> None:
         zero = [0.0] * len(command.joints)
         self._publish_points(command.joints, command.duration, [
             point(command.positions, zero, zero, time=command.duration)])
 
-    def _follow(self, command: page_commands.Follow) -> None:
+    def _follow(self, command: Follow) -> None:
         self._publish_points(command.joints, float(command.times[-1]), [
             point(q, qd, qdd, time=time) for time, q, qd, qdd in zip(
                 command.times, command.positions, command.velocities, command.accelerations)])
@@ -129,7 +130,7 @@ class Commands:
         self._trajectory.publish(message)
         self._notify('move', f'sent, {duration:.1f} s', True)
 
-    def _push(self, command: page_commands.Wrench) -> None:
+    def _push(self, command: Wrench) -> None:
         message = WrenchStamped()
         message.header.frame_id = command.link
         message.header.stamp = self._node.get_clock().now().to_msg()
@@ -138,7 +139,7 @@ class Commands:
             part.x, part.y, part.z = map(float, numbers)
         self._wrench.publish(message)
 
-    def _set_payload(self, command: page_commands.SetPayload) -> None:
+    def _set_payload(self, command: SetPayload) -> None:
         payload = Payload(command.link, command.mass if command.reported else 0.0, np.zeros(3),
                           np.zeros((3, 3)))
         given: dict[str, Any] = {

@@ -15,7 +15,7 @@ from robodyn_ros.nodes.process import init_tool, run, tool_node
 from robodyn_ros.nodes.view.commands import Commands, Notify
 from robodyn_ros.nodes.view.feed import Feed, Names
 from robodyn_ros.view.page import Page
-from robodyn_ros.view.page_commands import PageCommand, SetPayload, SubscribeTerms
+from robodyn_ros.view.snapshot import PageCommand, SetPayload, SubscribeTerms
 
 PERIOD = 1.0 / 30.0  # s
 

@@ -104,7 +104,7 @@ class SensorsAndFaults:
     model : RobotModel
         The arm.
     values : namespace
-        Parameters, see `sensor_parameters`.
+        Parameters, see `parameters`.
 
     Attributes
     ----------

@@ -11,7 +11,7 @@ pytest.importorskip('rclpy', reason='the pages are about the nodes')
 from controller_node import ACTIVE, CONTROLLER, NODE, SIMULATOR  # noqa: E402
 from parameter_file import tables  # noqa: E402
 from rclpy.qos import DurabilityPolicy, ReliabilityPolicy  # noqa: E402
-from robodyn_ros.cli.main import make_parser  # noqa: E402
+from robodyn_ros.cli.main import COMMANDS, make_parser  # noqa: E402
 from robodyn_ros.control.mode import MODES  # noqa: E402
 from robodyn_ros.simulation.faults import KINDS  # noqa: E402
 from ros_process import NodeProcess, Probe, ROOT  # noqa: E402
@@ -242,3 +242,9 @@ def rows_of(page, head):
 def test_pages_have_every_mode_and_every_simulated_fault():
     assert sorted(rows_of('control_modes.md', 'mode')) == sorted(MODES)
     assert sorted(rows_of('simulator.md', 'kind')) == sorted(KINDS)
+
+
+def test_the_quick_start_lists_every_command():
+    listed = read(ROOT / 'docs' / 'quick_start.md').split('| command | purpose |')[1]
+    listed = listed.replace('robodyn ', '')
+    assert not [each for each in COMMANDS if f'`{each}`' not in listed]

@@ -27,12 +27,11 @@ from robodyn_ros.control.rollout import ENDINGS
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.files import check_writable
 from robodyn_ros.model.robot import Robot
+from robodyn_ros.montecarlo import Job, simulate, simulate_faults
 from robodyn_ros.montecarlo.cases import Case, chosen, COMPILED
-from robodyn_ros.montecarlo.distribution import distributed
-from robodyn_ros.montecarlo.results import as_json, lines, parts_of, summaries, summarised
-from robodyn_ros.montecarlo.scenario import seeds_of
-from robodyn_ros.montecarlo.study import GROUP, Job, prepare
-from robodyn_ros.montecarlo.tracking import DIVERGED, Figures, NOT_ENDED, simulate_part
+from robodyn_ros.montecarlo.results import as_json, lines, summaries
+from robodyn_ros.montecarlo.study import GROUP, prepare
+from robodyn_ros.montecarlo.tracking import DIVERGED, Figures, NOT_ENDED
 from robodyn_ros.simulation import Spread
 from robodyn_ros.text import number, paragraph, table
 
@@ -46,7 +45,6 @@ EXAMPLES = """examples:
   robodyn montecarlo --faults 'states lost' push --runs 10000 --workers 4
 """
 _RUNS = 1000
-_PART = 100  # runs that are simulated together
 _SHOWN = 5   # largest number of listed runs
 # options of the job, and those that do not go with faults
 _SPREAD = tuple(field.name for field in fields(Spread))
@@ -148,8 +146,8 @@ def run(options: argparse.Namespace) -> int:
         step.result = (f'{study.model.name}, {study.model.nv} joints, ' + (
             f'{len(study.motions)} motions' if job.faults else
             f'{study.motions[0].duration:.1f} s of motion'))
-    simulate = _run_faults if job.faults else _run_motion
-    good = simulate(options, job, study.model, steps, cases)
+    run_all = _run_faults if job.faults else _run_motion
+    good = run_all(options, job, study.model, steps, cases)
     if options.output:
         steps.write_line(f'written: {options.output}')
     return 0 if good else 1
@@ -158,10 +156,9 @@ def run(options: argparse.Namespace) -> int:
 def _run_motion(options, job: Job, model, steps: Steps, _cases) -> bool:
     """Simulate, report and write runs without faults; return whether all reached their goal."""
     runs = options.runs or _RUNS
-    parts = [range(begin, min(begin + _PART, runs)) for begin in range(0, runs, _PART)]
     with steps(f'simulate {runs} runs') as step:
         found = []
-        for part in distributed(simulate_part, job, parts, options.workers, options.scheduler):
+        for part in simulate(job, runs, options.workers, options.scheduler):
             found.append(part)
             steps.tick(f'{sum(len(each.good) for each in found)} of {runs}')
         figures = Figures(*map(np.concatenate, zip(*found)))
@@ -177,12 +174,13 @@ def _run_motion(options, job: Job, model, steps: Steps, _cases) -> bool:
 def _run_faults(options, job: Job, model, steps: Steps, cases: Sequence[Case]) -> bool:
     """Simulate, report and write runs with faults; return whether all criteria hold."""
     runs = options.runs or GROUP * len(cases)
-    parts = parts_of(seeds_of(cases, options.seed, runs), len(cases))
     with steps(f'{runs} runs of {len(cases)} faults') as step:
-        found = []
-        for each in distributed(summarised, job, parts, options.workers, options.scheduler):
+        found, done = [], 0
+        for each in simulate_faults(job, cases, runs, options.seed, options.workers,
+                                    options.scheduler):
             found.append(each)
-            steps.tick(f'{len(found)} of {len(parts)} parts')
+            done += each[0].failed.runs
+            steps.tick(f'{done} of {runs}')
         step.result = f'{sum(made for _, made in found):,} steps of cycle and arm'
     summed = summaries(cases, [each for each, _ in found])
     for line in ('', *lines(summed)):

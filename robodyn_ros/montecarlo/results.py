@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 import json
 import math
 from typing import NamedTuple
@@ -11,8 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import beta
 
-from robodyn_ros.montecarlo.cases import Case
+from robodyn_ros.montecarlo.cases import Case, COMPILED
+from robodyn_ros.montecarlo.distribution import distributed
 from robodyn_ros.montecarlo.runs import Result, simulate
+from robodyn_ros.montecarlo.scenario import seeds_of
 from robodyn_ros.montecarlo.study import GROUP, Job, prepare_faults
 from robodyn_ros.text import number, table
 
@@ -122,6 +124,32 @@ def merged(one: Summary, other: Summary) -> Summary:
          for each, row in one.counts.items()})
 
 
+def simulate_faults(job: Job, cases: Sequence[Case] = COMPILED, runs: int | None = None,
+                    first: int = 0, workers: int = 1, scheduler: str | None = None
+                    ) -> Iterator[tuple[Summary, int]]:
+    """
+    Yield summaries of runs with faults, in parts of one fault, and their numbers of steps.
+
+    They depend on job and seeds alone, not on how the runs are shared; `summaries` joins them.
+
+    Parameters
+    ----------
+    job : Job
+        As returned by `Job.with_faults`.
+    cases : sequence of Case
+        The faults.
+    runs : int, optional
+        Number of runs, by turns of the faults; default `GROUP` of each.
+    first : int
+        Seed from which on those that stand for these faults are taken.
+    workers, scheduler
+        As for `simulate`.
+
+    """
+    seeds = seeds_of(cases, first, runs or GROUP * len(cases))
+    return distributed(summarised, job, parts_of(seeds, len(cases)), workers, scheduler)
+
+
 def summarised(job: Job, seeds: Sequence[int]) -> tuple[Summary, int]:
     """Return the summary of some seeds of a fault, and their number of steps, in any process."""
     found = simulate(prepare_faults(job), seeds)
@@ -162,6 +190,10 @@ def cells(each: Summary) -> list[str]:
                     'beyond', 'drift'))]
 
 
+_LEGEND = ('step, speed: % of torque rate and velocity limits; beyond position limits, drift: '
+           'mrad (mm)')
+
+
 def lines(found: Sequence[Summary]) -> list[str]:
     """Return the table, and the runs that do not meet the criteria."""
     shown = [[each.name, str(each.failed.runs), each.failed.text(), each.fast.text(),
@@ -174,7 +206,7 @@ def lines(found: Sequence[Summary]) -> list[str]:
         if each.seeds:
             more = ', ...' if len(each.seeds) > SHOWN else ''
             text.append(f'{each.name}: seeds {", ".join(map(str, each.seeds[:SHOWN]))}{more}')
-    return [*text, '', verdict(found)]
+    return [*text, '', _LEGEND, verdict(found)]
 
 
 def verdict(found: Sequence[Summary]) -> str:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.montecarlo.distribution import distributed
 from robodyn_ros.montecarlo.study import Job, LEAD, prepare
 from robodyn_ros.simulation import Spread
 from robodyn_ros.simulation.spread import arms_of, draw, Sample
 from robodyn_ros.trajectory import Reference, Trajectory
 
 DIVERGED, NOT_ENDED = -1, -2  # in addition to the codes of the cycle
+_PART = 100   # runs that are simulated together
 _HOLD = 0.15  # s after which the cycle holds an arm at rest
 
 
@@ -50,6 +52,29 @@ class Figures(NamedTuple):
     good: np.ndarray
     code: np.ndarray
     joint: np.ndarray
+
+
+def simulate(job: Job, runs: int, workers: int = 1, scheduler: str | None = None
+             ) -> Iterator[Figures]:
+    """
+    Yield the figures of runs without faults, in order, in parts.
+
+    They depend on the job alone, not on how the runs are shared.
+
+    Parameters
+    ----------
+    job : Job
+        Robot, motion, law, limits and spread of the arms.
+    runs : int
+        Number of runs.
+    workers : int
+        Number of processes.
+    scheduler : str, optional
+        Address of a Dask scheduler, whose workers share the runs in place of processes.
+
+    """
+    parts = [range(begin, min(begin + _PART, runs)) for begin in range(0, runs, _PART)]
+    return distributed(simulate_part, job, parts, workers, scheduler)
 
 
 def simulate_part(job: Job, numbers: range) -> Figures:

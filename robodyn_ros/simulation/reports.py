@@ -16,6 +16,10 @@ from robodyn_ros.simulation.fault_loop.link import changed
 from robodyn_ros.simulation.faults import Fault
 
 
+# numbers that change position, velocity or effort
+_OF_STATE = {'repeats', 'frozen', 'position', 'velocity_gain', 'velocity', 'effort'}
+
+
 @dataclass(frozen=True)
 class StateReport:
     """
@@ -78,14 +82,13 @@ class FaultyReports:
             Active faults.
 
         """
-        names, size = report.names, len(report.names)
         state = [each.tolist() for each in (report.position, report.velocity, report.effort)]
         known, self._active = self._active, {}
         clock, silent, delay = 0.0, False, 0.0
         for fault in active:
-            f, memory = known.get(fault) or (
-                fault_of(numbers(size, fault.numbers(names)).tolist(), size), [0.0, *state])
-            state, memory = changed(f, 1.0, state, memory)
+            f, memory = known.get(fault) or (_numbers(fault, report.names), [0.0, *state])
+            if f.of_state:
+                state, memory = changed(f, 1.0, state, memory)
             self._active[fault] = f, memory
             clock, silent, delay = clock + f.clock, silent or f.silent > 0.0, max(delay, f.delay)
         position, velocity, effort = map(np.array, state)
@@ -104,6 +107,14 @@ class FaultyReports:
         if not delay:
             reports.append(report)
         return [] if silent else reports
+
+
+def _numbers(fault: Fault, names: Sequence[str]) -> SimpleNamespace:
+    """Return the numbers of a fault, with `of_state`: whether they change position and others."""
+    effect = fault.numbers(names)
+    found = fault_of(numbers(len(names), effect).tolist(), len(names))
+    found.of_state = not _OF_STATE.isdisjoint(effect)
+    return found
 
 
 def _swap(fault: Fault, report: StateReport) -> StateReport:

@@ -217,6 +217,8 @@ def test_workers_and_dask_change_nothing(results, tmp_path):
     (['--faults', 'states lots'], "there is no fault 'states lots'"),
     (['--faults', 'push', '--rate', '100'], '--rate does not go with --faults'),
     (['--faults', 'push', '--goal-tolerance', '0.1'], '--goal-tolerance does not go'),
+    (['--plants'], '--plants goes with --faults'),
+    (['--faults', '--plants', '--stiffness', '30'], 'gains follow from the measured loops'),
     (['--faults', 'push', '--urdf', 'nowhere.urdf'], 'nowhere.urdf')])
 def test_mistakes_with_faults_are_explained(options, words, capsys):
     assert main(['montecarlo', *options]) == 2

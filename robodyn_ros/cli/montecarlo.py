@@ -60,6 +60,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add('--faults', nargs='*', metavar='FAULT', help='inject faults: those whose name begins with '
         'one of these, or all; * marks what does not go with it')
+    add('--plants', action='store_true', help='with --faults: arms that no model describes, with '
+        'states up to 40 ms late, elastic joints, encoders on either side, other rotors; their '
+        'loops are measured before the motion, and they must be calm')
     add('--list', action='store_true', help='print the faults, and run none')
     add('--runs', type=whole_number, help=f'number of runs (default {_RUNS}; {GROUP} of each '
         'fault)')
@@ -110,20 +113,25 @@ def job_of(options: argparse.Namespace) -> Job:
     Raises
     ------
     ParameterError
-        An option does not go with `--faults`, or the robot is not found.
+        Options do not go with each other, or the robot is not found.
 
     """
     given = {name: value for name in (*_SPREAD, *_SETTINGS)
              if (value := getattr(options, name)) is not None}
     robot = robot_of(options)
     if options.faults is None:
+        if options.plants:
+            raise ParameterError('--plants goes with --faults only')
         job = Job(robot, seed=options.seed)
     else:
         for name in given:
             if name in _ALONE:
                 raise ParameterError(f'--{name.replace("_", "-")} does not go with --faults: '
                                      'motions, starts and sensors of these runs are drawn')
-        job = Job.with_faults(robot)
+        if options.plants and 'stiffness' in given:
+            raise ParameterError('--stiffness does not go with --plants: gains follow from the '
+                                 'measured loops')
+        job = Job.with_faults(robot, drawn=options.plants)
     spread = {name: given.pop(name) for name in _SPREAD if name in given}
     return replace(job, spread=replace(job.spread, **spread), **given)
 

@@ -1,0 +1,238 @@
+"""
+Mutation run: errors drawn from a seed, put into a copy of the package one at a time.
+
+Each is run against the tests that matter for its folder, until one fails. An error that no test
+notices is a hole in the tests, or makes no difference. The list of those that were noticed is what
+the tests must go on noticing, however they are rewritten.
+
+    python -m tools.mutants --seed 1 --count 300 --output mutants.csv
+    python -m tools.mutants --again mutants.csv      those that were noticed: all must be again
+
+A mutant is named by file, function, number of the place within the function, and kind, so that it
+is found again after lines have moved.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+from collections.abc import Iterator, Sequence
+import csv
+from dataclasses import astuple, dataclass
+import os
+from pathlib import Path
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+PACKAGE = Path(__file__).resolve().parents[1] / 'robodyn_ros'
+TESTS = PACKAGE.parent / 'test'
+# folder, and its tests: those that fail for most errors, and soon, are the first
+MATTER = {
+    'dynamics/algorithms': ('reference', 'properties', 'identities', 'programs', 'regressor',
+                            'coriolis', 'parts', 'derivatives', 'results'),
+    'dynamics': ('programs', 'results', 'arguments', 'properties', 'parts', 'singular',
+                 'effective_mass', 'coupled_rollout', 'work'),
+    'control/laws': ('golden_logs', 'control_'),
+    'control/steps': ('golden_logs', 'control_'),
+    'control': ('control_', 'golden_logs'),
+    'safety': ('safety_', 'control_faults', 'guard_torque', 'golden_logs'),
+}
+_DYNAMICS = 'test_dynamics_'
+_LONGEST = 600.0  # s per mutant; what is as slow as that is noticed
+_NO_CODE = 'annotation', 'returns', 'decorator_list'  # fields of the syntax tree
+_NOTICED, _SURVIVED = 'noticed', 'SURVIVED'
+_COMPARE = {ast.Gt: ast.Lt, ast.Lt: ast.Gt, ast.GtE: ast.LtE, ast.LtE: ast.GtE,
+            ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.In: ast.NotIn, ast.NotIn: ast.In,
+            ast.Is: ast.IsNot, ast.IsNot: ast.Is}
+_BINARY = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult,
+           ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd}
+_CALLS = {'minimum': 'maximum', 'maximum': 'minimum', 'min': 'max', 'max': 'min',
+          'all_of': 'any_of', 'any_of': 'all_of'}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """An error: the `place`-th place of its kind in a function of a file."""
+
+    file: str
+    function: str
+    place: int
+    kind: str
+
+
+def places(tree: ast.Module) -> Iterator[tuple[str, str, ast.AST, ast.AST]]:
+    """Yield function, kind, node, and the node with an error, for all places of a module."""
+    def walk(node: ast.AST, name: str) -> Iterator:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            name = f'{name}.{node.name}'.lstrip('.')
+        for kind, other in _errors(node):
+            yield name, kind, node, other
+        for field, value in ast.iter_fields(node):
+            if field not in _NO_CODE:
+                for child in value if isinstance(value, list) else [value]:
+                    if isinstance(child, ast.AST):
+                        yield from walk(child, name)
+
+    yield from walk(tree, '')
+
+
+def _errors(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    """Yield the errors of a node: kind, and what stands in its place."""
+    match node:
+        case ast.Compare(left, [operator], [right]) if type(operator) in _COMPARE:
+            yield 'compare', ast.Compare(left, [_COMPARE[type(operator)]()], [right])
+        case ast.BinOp(left, operator, right) if type(operator) in _BINARY:
+            yield 'operator', ast.BinOp(left, _BINARY[type(operator)](), right)
+        case ast.UnaryOp(ast.USub() | ast.Not(), operand):
+            yield 'sign', operand
+        case ast.BoolOp(operator, values):
+            other = ast.Or() if isinstance(operator, ast.And) else ast.And()
+            yield 'operator', ast.BoolOp(other, values)
+        case ast.Call(ast.Name(name), arguments, keywords) if name in _CALLS:
+            yield 'call', ast.Call(ast.Name(_CALLS[name], ast.Load()), arguments, keywords)
+        case ast.Call(ast.Name('no'), [argument], []):
+            yield 'sign', argument
+        case ast.Call(ast.Name('when') as name, [condition, one, two], []):
+            yield 'branch', ast.Call(name, [condition, two, one], [])
+        case ast.IfExp(condition, one, two):
+            yield 'branch', ast.IfExp(condition, two, one)
+        case ast.Constant(float(value)) if value:
+            yield 'number', ast.Constant(2.0 * value)
+
+
+class _Replace(ast.NodeTransformer):
+    """Puts a node in the place of another."""
+
+    def __init__(self, old: ast.AST, new: ast.AST):
+        self._old, self._new = old, new
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        return self._new if node is self._old else self.generic_visit(node)
+
+
+def mutants_of(file: str, source: str) -> list[Mutant]:
+    """Return all errors of a file of the package."""
+    count: dict[tuple[str, str], int] = {}
+    found = []
+    for function, kind, _, _ in places(ast.parse(source)):
+        number = count[function, kind] = count.get((function, kind), -1) + 1
+        found.append(Mutant(file, function, number, kind))
+    return found
+
+
+def mutated(mutant: Mutant, source: str) -> tuple[str, str]:
+    """Return the source with the error, and the lines of it as text; raises LookupError."""
+    tree = ast.parse(source)
+    matching = [(node, other) for function, kind, node, other in places(tree)
+                if (function, kind) == (mutant.function, mutant.kind)]
+    node, other = matching[mutant.place]
+    text = f'{ast.unparse(node)}  ->  {ast.unparse(other)}'
+    changed = ast.fix_missing_locations(_Replace(node, other).visit(tree))
+    return ast.unparse(changed), text
+
+
+def relevant_tests(file: str) -> list[str]:
+    """Return the files of tests for a file of the package, in their order."""
+    folder = next((each for each in MATTER if file.startswith(f'{each}/')), None)
+    if folder is None:
+        raise SystemExit(f'no tests are known for {file}: there are those of {", ".join(MATTER)}')
+    prefix = _DYNAMICS if folder.startswith('dynamics') else 'test_'
+    names = sorted(each.name for each in TESTS.glob('test_*.py'))
+    chosen = dict.fromkeys(name for part in MATTER[folder] for name in names
+                           if name.startswith(f'{prefix}{part}'))
+    words = Path(file).stem.split('_')
+    # those named after the file are the first
+    return sorted(chosen, key=lambda name: -sum(word in name for word in words))
+
+
+def drawn(seed: int, count: int, only: str) -> list[Mutant]:
+    """Return mutants drawn from a seed, from the folders that have tests."""
+    files = sorted(path for folder in MATTER for path in (PACKAGE / folder).rglob('*.py'))
+    everything = [mutant for path in dict.fromkeys(files)
+                  if (name := str(path.relative_to(PACKAGE))).startswith(only)
+                  for mutant in mutants_of(name, path.read_text(encoding='utf-8'))]
+    return random.Random(seed).sample(everything, min(count, len(everything)))
+
+
+class Laboratory:
+    """A copy of the package and a cache of its own, in which mutants are tried."""
+
+    def __init__(self, folder: Path):
+        self._package = folder / PACKAGE.name
+        shutil.copytree(PACKAGE, self._package, ignore=shutil.ignore_patterns('__pycache__'))
+        self._environment = {**os.environ, 'PYTHONPATH': str(folder),
+                             'ROBODYN_CACHE_DIR': str(folder / 'cache'),
+                             'PYTHONDONTWRITEBYTECODE': '1'}
+        self._folder = folder
+
+    def run(self, tests: Sequence[str]) -> str:
+        """Run files of tests until one fails; return the first test that does, or ''."""
+        end = time.monotonic() + _LONGEST
+        for name in tests:
+            command = [sys.executable, '-m', 'pytest', '-x', '-q', '-p', 'no:cacheprovider',
+                       '-p', 'no:xdist', '-m', 'not slow and not realtime', str(TESTS / name)]
+            try:
+                done = subprocess.run(command, cwd=self._folder, env=self._environment, text=True,
+                                      capture_output=True, timeout=max(end - time.monotonic(), 1))
+            except subprocess.TimeoutExpired:
+                return f'{name} (longer than {_LONGEST:g} s)'
+            if done.returncode not in (0, 5):
+                failed = re.search(r'^(?:FAILED|ERROR) (?:.*/)?(\S+)', done.stdout, re.MULTILINE)
+                return failed[1] if failed else f'{name} (return code {done.returncode})'
+        return ''
+
+    def attempt(self, mutant: Mutant) -> tuple[str, str]:
+        """Return the error as text, and the test that noticed it, or ''."""
+        path = self._package / mutant.file
+        sound = path.read_text(encoding='utf-8')
+        changed, text = mutated(mutant, sound)
+        path.write_text(changed, encoding='utf-8')
+        try:
+            return text, self.run(relevant_tests(mutant.file))
+        finally:
+            path.write_text(sound, encoding='utf-8')
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Try the mutants; return 1 if one survives that was noticed before."""
+    parser = argparse.ArgumentParser(description=(__doc__ or '').strip().split('\n\n')[0])
+    parser.add_argument('--seed', type=int, default=1)
+    parser.add_argument('--count', type=int, default=300, help='number of mutants (default 300)')
+    parser.add_argument('--only', default='', metavar='FOLDER', help='such as control/steps')
+    parser.add_argument('--output', type=Path, metavar='FILE', help='CSV of the results')
+    parser.add_argument('--again', type=Path, metavar='FILE', help='try those noticed in a CSV')
+    options = parser.parse_args(arguments)
+    if options.again:
+        with options.again.open(newline='') as file:
+            chosen = [Mutant(row[0], row[1], int(row[2]), row[3]) for row in csv.reader(file)
+                      if row[4] == _NOTICED]
+    else:
+        chosen = drawn(options.seed, options.count, options.only)
+    rows, lost = [], 0
+    with tempfile.TemporaryDirectory(prefix='mutants_') as folder:
+        laboratory = Laboratory(Path(folder))
+        for mutant in chosen:
+            try:
+                text, test = laboratory.attempt(mutant)
+            except (LookupError, OSError):
+                lost += 1
+                print(f'gone      {mutant.file}  {mutant.function}  {mutant.kind}', flush=True)
+                continue
+            rows.append((*astuple(mutant), _NOTICED if test else _SURVIVED, test, text))
+            print(f'{rows[-1][4]:8}  {mutant.file}  {mutant.function}: {text}  {test}', flush=True)
+            if options.output:
+                with options.output.open('w', newline='') as file:
+                    csv.writer(file).writerows(rows)
+    survived = sum(row[4] == _SURVIVED for row in rows)
+    print(f'{len(rows)} mutants, {len(rows) - survived} noticed, {survived} survived'
+          + (f', {lost} are gone' if lost else ''))
+    return int(bool(options.again and survived))
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -117,7 +117,9 @@ def table_row(row):
     """Return a row of a table in Markdown."""
     default = ', '.join(map(scalar, row.default)) if row.is_array else scalar(row.default)
     kind = 'per joint' if row.per_joint else TYPES[row.kind]
-    about = [f'one of {", ".join(row.choices)}' if row.choices else kind, row.unit, limits(row)]
+    facts = [row.unit, limits(row)]
+    about = [f'one of {", ".join(row.choices)}' if row.choices else
+             '' if kind == 'number' and any(facts) else kind, *facts]
     cells = [f'`{row.name}`', '' if row.default in ((), '') else '`%s`' % default.strip("'"),
              '; '.join(filter(None, [*about, '' if row.read_only else '*live*'])),
              row.description]

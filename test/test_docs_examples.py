@@ -71,6 +71,12 @@ def test_the_environment_of_the_page_follows_its_action(folder):
     np.testing.assert_allclose(names['env'].unwrapped.plant.q, names['goal'], atol=5e-3)
 
 
+def test_many_arms_of_the_page_are_simulated(folder):
+    names = {}
+    exec(blocks('docs/simulator.md', 'python')[0], names)
+    assert len(names['parts']) == 2 and 0.0 < names['worst'] < 0.1
+
+
 def test_identification_of_the_page_finds_the_friction_of_the_arm(folder):
     block, = (each for each in blocks('docs/commissioning.md', 'python'))
     truth = arm('robodyn7')

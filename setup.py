@@ -73,7 +73,7 @@ setup(
     python_requires='>=3.10',
     # Loose, so that what a ROS distribution ships is good enough.
     install_requires=[
-        'llvmlite>=0.43',
+        'llvmlite>=0.45',
         'numpy',
         'scipy',
         'urdf-parser-py',

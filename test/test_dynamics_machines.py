@@ -15,8 +15,8 @@ import llvmlite.binding as llvm
 import pytest
 from random_programs import RandomListProgram
 from robodyn_ros.dynamics import algorithms, Dynamics
-from robodyn_ros.dynamics.jit import bound, fastcall, machine
-from robodyn_ros.dynamics.jit.codegen import kernel_ir
+from robodyn_ros.dynamics.jit import bound, fastcall
+from robodyn_ros.dynamics.jit.llvm import kernel_ir
 from robodyn_ros.dynamics.jit.flow import (
     call, choose, FunctionTable, iterate, lookup, search_sorted, Table)
 from robodyn_ros.dynamics.jit.loops import batch_ir
@@ -107,18 +107,17 @@ def texts():
     sizes = (3 + 10 * len(MODEL.payloads), *[MODEL.nv] * 3)
     tree = Dynamics(MODEL).tree
     program = trace(lambda *given: algorithms.forward_dynamics(tree, *given), sizes)
-    pointer = machine.pointer_type()
-    yield 'kernel', kernel_ir(program, pointer).text
-    yield 'batch', batch_ir(program, pointer, finite=True).text
+    yield 'kernel', kernel_ir(program).text
+    yield 'batch', batch_ir(program, finite=True).text
     program = trace(forks, (8, Table(2), FunctionTable((1,), 1)), in_place=False, shared=())
-    yield 'forks', kernel_ir(program, pointer).text
-    yield 'batch of forks', batch_ir(program, pointer).text
+    yield 'forks', kernel_ir(program).text
+    yield 'batch of forks', batch_ir(program).text
     parts = [RandomListProgram(seed, 7) for seed in range(6)]
     program = trace(lambda x, *given: [
         [a * b + x[0] for a, b in zip(x[3:10], x[10:17])], [part(x, *given) for part in parts]],
         tuple(parts[0].arguments.values()), in_place=False, shared=())
     assert len(program.packs.of) > 300
-    yield 'packs', kernel_ir(program, pointer).text
+    yield 'packs', kernel_ir(program).text
     yield 'bound', bound.bound_ir(3)
     yield 'entry', fastcall.entry_ir(sizes[1:], (MODEL.nv,), finite=True, reviewed=True)
 

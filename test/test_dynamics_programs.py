@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from random_programs import (
     ARGUMENTS, COLUMNS, INPUTS, LISTS, RandomListProgram, RandomProgram, SINGLES, SPECIAL)
-from robodyn_ros.dynamics.jit import codegen_body, instructions, program
+from robodyn_ros.dynamics.jit import llvm, lower, program
 from robodyn_ros.dynamics.jit.flow import FunctionTable, Table
 from robodyn_ros.dynamics.jit.function import Function
 from robodyn_ros.dynamics.jit.trace import absolute, reciprocal
@@ -21,8 +21,9 @@ PROGRAMS, ROWS = 8, 40  # of each seed
 
 @pytest.fixture(autouse=True)
 def nothing_fuses(monkeypatch):
-    for operation, text in instructions.BINARY.items():
-        monkeypatch.setitem(instructions.BINARY, operation, text.split()[0])
+    for operation, texts in llvm.INSTRUCTIONS.items():
+        monkeypatch.setitem(llvm.INSTRUCTIONS, operation, [
+            text.replace(' contract', '') for text in texts])
 
 
 FUNCTIONS = [Function(body, {'a': 1, 'b': 3}, {'c': 2}) for body in (
@@ -34,7 +35,7 @@ FUNCTIONS = [Function(body, {'a': 1, 'b': 3}, {'c': 2}) for body in (
 def test_all_forms_agree(seed, monkeypatch):
     if seed % 2:  # as programs that are compiled quickly instead of well
         monkeypatch.setattr(program, 'LONG', 20)
-        monkeypatch.setattr(codegen_body, 'BLOCK', 5)
+        monkeypatch.setattr(lower, 'BLOCK', 5)
     draw = random.Random(seed)
     parts = [RandomProgram(1000 * seed + k) for k in range(PROGRAMS)]
     made = Function(lambda *given: [part(*given) for part in parts], ARGUMENTS,
@@ -65,7 +66,7 @@ def without_lists(kind):
 def test_lists_as_vectors_or_number_by_number(seed, length, monkeypatch):
     if seed % 4 == 1:
         monkeypatch.setattr(program, 'LONG', 20)
-        monkeypatch.setattr(codegen_body, 'BLOCK', 5)
+        monkeypatch.setattr(lower, 'BLOCK', 5)
     draw, packed = random.Random(f'{seed} {length}'), 0
     for k in range(PROGRAMS // 2):
         part = RandomListProgram(1000 * seed + k, length)

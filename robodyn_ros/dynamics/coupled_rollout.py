@@ -164,7 +164,7 @@ class CoupledRollout:
             then = trace(self._then, (runtime, kept, fixed, result, *kinds), (size,),
                          in_place=False)
             return coupled_ir(first, then, self.recorded, inner.memory, inner.program,
-                              inner.observed, machine.pointer_type())
+                              inner.observed)
 
         code = machine.load_kind('coupled', self._key, ir, self._cache)
         types = [ctypes.c_int64] * 2 + [ctypes.c_void_p] * 5 + [ctypes.c_int64] * 2

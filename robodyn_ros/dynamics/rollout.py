@@ -136,7 +136,7 @@ class Rollout:
             if len(program.outputs) != self.sizes[0]:
                 raise ArgumentError(f'the step returns {len(program.outputs)} numbers, and '
                                     f'the state has {self.sizes[0]}')
-            return make_ir(program, self.recorded, machine.pointer_type())
+            return make_ir(program, self.recorded)
 
         return machine.load_kind(form, self._key, text, self._cache)
 

@@ -9,8 +9,7 @@ from robodyn_ros.control.state import (
 from robodyn_ros.control.steps import external_law, laws, modes
 from robodyn_ros.dynamics.jit.blocks import size
 from robodyn_ros.export import c_support
-from robodyn_ros.export.c_function import CFunction
-from robodyn_ros.export.c_packs import writer_of
+from robodyn_ros.export.c_function import CFunction, Printer
 from robodyn_ros.export.control_cycle import EXPORTED, ExportedCycle
 from robodyn_ros.export.dynamics_functions import Documented, LOADS
 from robodyn_ros.export.expressions import literal
@@ -51,9 +50,9 @@ def source(prefix: str, about: str, functions: Sequence[CFunction]) -> str:
     needed: set[str] = set()
     bodies: list[str] = []
     for function in functions:
-        writer = writer_of(function)
-        bodies += [*writer.definition(), '']
-        needed |= writer.helpers
+        printer = Printer(function)
+        bodies += [*printer.definition(), '']
+        needed |= printer.helpers
     return text([f'/* {about} */', f'#include "{prefix}_internal.h"', '',
                  *c_support.helpers(needed), *bodies])
 

@@ -3,70 +3,58 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
-# nodes whose value is a condition
-CONDITIONS = ('above', 'at_least', 'equal', 'both', 'either', 'no')
 _BINARY = {'add': '+', 'sub': '-', 'mul': '*', 'div': '/', 'above': '>', 'at_least': '>=',
            'equal': '==', 'both': '&&', 'either': '||'}
-_FUNCTIONS = {'sqrt': 'sqrt', 'abs': 'fabs', 'nearest': 'rint', 'floor': 'floor'}
-_COMPARED = {'min': '<', 'max': '>'}
+_CALLS = {'sqrt': 'sqrt', 'abs': 'fabs', 'nearest': 'rint', 'floor': 'floor'}
+# {0}: an operand
+_FORMATS = {
+    **{name: f'{{0}} {sign} {{1}}' for name, sign in _BINARY.items()},
+    'min': '({0} < {1}) ? {0} : {1}', 'max': '({0} > {1}) ? {0} : {1}',
+    'select': '{0} ? {1} : {2}', 'flag': '{0} ? 1.0 : 0.0', 'neg': '-{0}', 'no': '!{0}'}
+ARITHMETIC = {*_CALLS, *_FORMATS}
+
+
+class Expression(NamedTuple):
+    """
+    An expression.
+
+    Attributes
+    ----------
+    text : str
+        Without parentheses around it.
+    whole : bool
+        Whether it needs none as an operand.
+
+    """
+
+    text: str
+    whole: bool = True
+
+    @property
+    def operand(self) -> str:
+        """Return it as an operand."""
+        return self.text if self.whole else f'({self.text})'
+
+
+def number(value: float) -> Expression:
+    """Return a constant that C reads back to the bit."""
+    if math.isnan(value):
+        return Expression('(double)NAN', False)
+    if math.isinf(value):
+        return Expression('(double)INFINITY' if value > 0.0 else '-(double)INFINITY', False)
+    text = repr(float(value))
+    return Expression(text, not text.startswith('-'))
 
 
 def literal(value: float) -> str:
-    """Return a constant that C reads back to the bit."""
-    if math.isnan(value):
-        return '((double)NAN)'
-    if math.isinf(value):
-        return '((double)INFINITY)' if value > 0.0 else '(-(double)INFINITY)'
-    text = repr(float(value))
-    return f'({text})' if text.startswith('-') else text
+    """Return a constant as an operand."""
+    return number(value).operand
 
 
-def expression(operation: str, operands: list[str]) -> str:
-    """
-    Return an operation as an expression without outer parentheses.
-
-    Parameters
-    ----------
-    operation : str
-        As in a node of a graph; of arithmetic and conditions.
-    operands : list of str
-        Names, constants, or expressions in parentheses.
-
-    """
-    if operation in _BINARY:
-        return f'{operands[0]} {_BINARY[operation]} {operands[1]}'
-    if operation in _FUNCTIONS:
-        return f'{_FUNCTIONS[operation]}({bare(operands[0])})'
-    if operation in _COMPARED:
-        a, b = operands
-        return f'({a} {_COMPARED[operation]} {b}) ? {a} : {b}'
-    if operation == 'select':
-        return f'{operands[0]} ? {operands[1]} : {operands[2]}'
-    if operation == 'flag':
-        return f'{operands[0]} ? 1.0 : 0.0'
-    return {'neg': '-', 'no': '!'}[operation] + operands[0]
-
-
-def enclosed(text: str) -> str:
-    """Return an expression as an operand: in parentheses, unless it is a name or a call."""
-    return text if ' ' not in text and text[0] not in '-!' or _is_call(text) else f'({text})'
-
-
-def bare(text: str) -> str:
-    """Return an expression without the parentheses around all of it, if there are any."""
-    return text[1:-1] if text.startswith('(') and _closing(text, 0) == len(text) - 1 else text
-
-
-def _is_call(text: str) -> bool:
-    begin = text.find('(')
-    return begin > 0 and text[:begin].isidentifier() and _closing(text, begin) == len(text) - 1
-
-
-def _closing(text: str, begin: int) -> int:
-    depth = 0
-    for place in range(begin, len(text)):
-        depth += {'(': 1, ')': -1}.get(text[place], 0)
-        if depth == 0:
-            return place
-    return -1
+def expression(operation: str, operands: list[Expression]) -> Expression:
+    """Return an operation of arithmetic, named as in a graph."""
+    if operation in _CALLS:
+        return Expression(f'{_CALLS[operation]}({operands[0].text})')
+    return Expression(_FORMATS[operation].format(*(each.operand for each in operands)), False)

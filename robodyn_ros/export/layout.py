@@ -8,7 +8,7 @@ import textwrap
 
 import numpy as np
 
-from robodyn_ros.export.expressions import bare, literal
+from robodyn_ros.export.expressions import number
 from robodyn_ros.export.lines import INDENT, WIDTH, wrapped
 from robodyn_ros.export.names import identifier
 
@@ -71,14 +71,14 @@ def _values(cls: type, rest: Iterator[float], dimensions, indent: str) -> list[s
         if numbers:
             begin = f'{deeper}.{name} = '
             lines += _listed(begin, numbers, ',') if dimension else [
-                f'{begin}{bare(literal(numbers[0]))},']
+                f'{begin}{number(numbers[0]).text},']
     return [*lines, f'{indent}}}']
 
 
 def _listed(begin: str, numbers: Sequence[float], end: str) -> list[str]:
     """Return a list of numbers; one of zeros is short."""
     shown = numbers if any(map(_is_some, numbers)) else numbers[:1]
-    text = ', '.join(bare(literal(x)) for x in shown)
+    text = ', '.join(number(x).text for x in shown)
     depth = (len(begin) - len(begin.lstrip())) // len(INDENT)
     return wrapped(f'{begin.lstrip()}{{{text}}}{end}', depth)
 

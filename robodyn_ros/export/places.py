@@ -26,9 +26,9 @@ class Array:
     def __init__(self, name: str, size: int):
         self.name, self.size = name, size
 
-    def element(self, k: int) -> str:
-        """Return number `k`."""
-        return f'{self.name}[{k}]'
+    def slot(self, k: int) -> tuple[str, int]:
+        """Return array and index of number `k`."""
+        return self.name, k
 
     def declaration(self, constant: bool, restrict: bool) -> str:
         """Return the declaration of it as a parameter."""
@@ -56,20 +56,16 @@ class Struct:
         self._entries = entries
         self._begins = [entry.begin for entry in entries]
 
-    def element(self, k: int) -> str:
-        """Return number `k`."""
-        entry, name = self._at(k)
-        return name if entry.scalar else f'{name}[{k - entry.begin}]'
+    def slot(self, k: int) -> tuple[str, int]:
+        """Return array and index of number `k`; index -1: it is a field of its own."""
+        # fields without numbers begin where the next one does
+        entry = self._entries[bisect_right(self._begins, k) - 1]
+        return f'{self.name}->{field(entry.name)}', -1 if entry.scalar else k - entry.begin
 
     def declaration(self, constant: bool, restrict: bool) -> str:
         """Return the declaration of it as a parameter."""
         return (f'{"const " if constant else ""}struct {self.kind} *'
                 f'{"restrict " if restrict else ""}{self.name}')
-
-    def _at(self, k: int) -> tuple[Entry, str]:
-        # fields without numbers begin where the next one does
-        entry = self._entries[bisect_right(self._begins, k) - 1]
-        return entry, f'{self.name}->{field(entry.name)}'
 
 
 class Rows(NamedTuple):

@@ -2,7 +2,7 @@
 Algorithms of rigid-body dynamics, each written once.
 
 They are plain functions of scalars: with floats they are the readable reference, with symbols of
-`jit.trace` they yield the program that is compiled (see `jit.codegen`). `tree` is constant, so
+`jit.trace` they yield the program that is compiled (see `jit.llvm`). `tree` is constant, so
 that loops over bodies are unrolled and products with its zeros and ones are folded.
 
 Notation, for body i with parent p and joint axis z in body axes:

@@ -99,10 +99,10 @@ def bound_ir(count: int) -> str:
             lines.append('  %copied = call i64 @memcpy(i64 %target, i64 %source, i64 %bytes)')
     given = ', '.join(f'i64 %a{k}' for k in range(count))
     return '\n'.join([
-        *lines, f'  %kernel = inttoptr i64 %code to {text.function("void", count)}',
+        *lines, '  %kernel = inttoptr i64 %code to ptr',
         f'  call void %kernel({given})', '  ret void', '}',
         'define i64 @entry(i64 %self, i64 %nothing) {', 'start:',
         *text.load('block', '%self', builtin.DATA), '  call void @bound(i64 %block)',
         *text.load('none', '%block', 0), *text.load('count_up', '%block', 8),
-        f'  %hold = inttoptr i64 %count_up to {text.function("void", 1)}',
+        '  %hold = inttoptr i64 %count_up to ptr',
         '  call void %hold(i64 %none)', '  ret i64 %none', '}'])

@@ -16,9 +16,7 @@ from typing import Any, Callable, cast
 
 import numpy as np
 
-from robodyn_ros.dynamics.jit import machine
-from robodyn_ros.dynamics.jit.instructions import finite_ir
-from robodyn_ros.dynamics.jit.sines import VECTOR
+from robodyn_ros.dynamics.jit.finite import finite_ir
 
 # byte offsets: PyObject; PyArrayObject_fields data, nd, dimensions, descr, flags; PyVarObject
 # size, first item of a tuple, items of a list
@@ -64,46 +62,33 @@ class Text:
     """Writer of LLVM IR: loads and stores at offsets of objects, and checks of arrays."""
 
     def __init__(self):
-        self._opaque = machine.pointer_type() == 'ptr'
         self._count = 0
 
-    def pointer(self, pointee: str) -> str:
-        """Return the type of a pointer to a type."""
-        return 'ptr' if self._opaque else f'{pointee}*'
-
-    def function(self, result: str, arguments: int) -> str:
-        """Return the type of a pointer to a function of 64-bit integers."""
-        return self.pointer(f'{result} ({", ".join(["i64"] * arguments)})')
-
-    def array_new(self) -> str:
-        """Return the type of a pointer to `PyArray_New`."""
-        return self.pointer('i64 (i64, i32, i64, i32, i64, i64, i32, i32, i64)')
-
-    def _at(self, address: str, offset: int, kind: str) -> tuple[str, list[str]]:
+    def _at(self, address: str, offset: int) -> tuple[str, list[str]]:
         self._count += 1
         at = f'%at{self._count}'
         return f'{at}p', [f'  {at} = add i64 {address}, {offset}',
-                          f'  {at}p = inttoptr i64 {at} to {self.pointer(kind)}']
+                          f'  {at}p = inttoptr i64 {at} to ptr']
 
     def load(self, name: str, address: str, offset: int, kind: str = 'i64') -> list[str]:
         """Return the load of a value at an offset from an address."""
-        at, lines = self._at(address, offset, kind)
-        return [*lines, f'  %{name} = load {kind}, {self.pointer(kind)} {at}']
+        at, lines = self._at(address, offset)
+        return [*lines, f'  %{name} = load {kind}, ptr {at}']
 
     def store(self, value: str, address: str, offset: int, kind: str = 'i64') -> list[str]:
         """Return the store of a value at an offset from an address."""
-        at, lines = self._at(address, offset, kind)
-        return [*lines, f'  store {kind} {value}, {self.pointer(kind)} {at}']
+        at, lines = self._at(address, offset)
+        return [*lines, f'  store {kind} {value}, ptr {at}']
 
     def vectorcall(self, name: str, function: str) -> list[str]:
         """Return the call of a Python object of the context with the original arguments."""
-        return [f'  %call_{name} = inttoptr i64 %vectorcall to ' + self.function('i64', 4),
+        return [f'  %call_{name} = inttoptr i64 %vectorcall to ptr',
                 f'  %{name} = call i64 %call_{name}(i64 %{function}, i64 %args, i64 %nargs, '
                 'i64 %names)']
 
     def finite(self, name: str, data: list[tuple[str, int]], good: str, bad: str) -> list[str]:
         """Return the test that doubles at some addresses are finite, with a branch for each."""
-        return finite_ir(name, data, self.pointer('double'), self.pointer(VECTOR), good, bad)
+        return finite_ir(name, data, good, bad)
 
     def check(self, array: str, shape: tuple[int, ...], flags: int, good: str,
               bad: str = 'slow') -> list[str]:

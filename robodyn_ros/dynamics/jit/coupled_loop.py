@@ -25,9 +25,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from robodyn_ros.dynamics.jit.codegen import module_ir, vector_function
+from robodyn_ros.dynamics.jit.llvm import module_ir, vector_function
 from robodyn_ros.dynamics.jit.loops import (
-    buffers, end_of_rows, gather_and_scatter, head_of_rows, LANES, move, starts_of, table_list)
+    buffers, end_of_rows, head_of_rows, LANES, move, starts_of, table_list)
 from robodyn_ros.dynamics.jit.machine import Ir
 from robodyn_ros.dynamics.jit.program import Program
 from robodyn_ros.dynamics.jit.sines import WIDTH
@@ -40,7 +40,7 @@ _PARAMETERS = (
 
 
 def coupled_ir(first: Program, then: Program, recorded: int, memory: int, program: int,
-               observed: Sequence[int], pointer: str) -> Ir:
+               observed: Sequence[int]) -> Ir:
     """
     Return the IR of `coupled`.
 
@@ -56,8 +56,6 @@ def coupled_ir(first: Program, then: Program, recorded: int, memory: int, progra
         Lengths of memory and program of the function.
     observed : sequence of int
         Indices of the values of the next memory that follow the result.
-    pointer : str
-        As in `codegen.kernel_ir`.
 
     """
     arguments: Any = first.arguments
@@ -89,7 +87,7 @@ def coupled_ir(first: Program, then: Program, recorded: int, memory: int, progra
     lines.append('  call void @first(i64 %a0, i64 %bstate, i64 %bconstants, i64 %binputs'
                  f'{table_list(first)}, i64 %bargument, i64 %bkept)')
     for lane in LANES:
-        lines += _call(lane, argument, result - len(observed), observed, pointer)
+        lines += _call(lane, argument, result - len(observed), observed)
     lines += ['  call void @then(i64 %a0, i64 %bkept, i64 %bconstants, i64 %bresult'
               f'{table_list(then)}, i64 %bstate)',
               *(f'  %to{lane} = add i64 %record{lane}, %written' for lane in LANES)]
@@ -100,30 +98,26 @@ def coupled_ir(first: Program, then: Program, recorded: int, memory: int, progra
     lines += move('scatter', '%astate', state, size, 'state')
     lines += ['  br label %tail', *end_of_rows(), '  ret void', '}']
     return module_ir([first, then], [
-        *lines, *vector_function('first', first, pointer), *vector_function('then', then, pointer),
-        *gather_and_scatter(pointer)], pointer)
+        *lines, *vector_function('first', first), *vector_function('then', then)])
 
 
-def _call(lane: int, argument: int, result: int, observed: Sequence[int],
-          pointer: str) -> list[str]:
+def _call(lane: int, argument: int, result: int, observed: Sequence[int]) -> list[str]:
     """Return the call of the function for a lane."""
-    opaque = pointer == 'ptr'
-    integer, function = ('ptr', 'ptr') if opaque else ('i64*', 'void (i64)*')
     lines = [f'  call void @take_lane(i64 %bargument, i64 {lane}, i64 {argument}, i64 %argument)',
              f'  %memory{lane} = add i64 %now, %ofmemory{lane}',
              f'  %next{lane} = add i64 %after, %ofmemory{lane}']
     for name in ('memory', 'program', 'next'):
-        lines += [f'  %{name}p{lane} = inttoptr i64 %{name}address to {integer}',
-                  f'  store i64 %{name}{lane}, {integer} %{name}p{lane}']
-    lines += [f'  %code{lane} = inttoptr i64 %code to {function}',
+        lines += [f'  %{name}p{lane} = inttoptr i64 %{name}address to ptr',
+                  f'  store i64 %{name}{lane}, ptr %{name}p{lane}']
+    lines += [f'  %code{lane} = inttoptr i64 %code to ptr',
               f'  call void %code{lane}(i64 %block)',
               f'  call void @put_lane(i64 %bresult, i64 {lane}, i64 {result}, i64 %result)']
     for k, place in enumerate(observed):
         name, to = f'{lane}.{k}', 8 * (WIDTH * (result + k) + lane)
         lines += [f'  %from{name} = add i64 %next{lane}, {8 * place}',
-                  f'  %fromp{name} = inttoptr i64 %from{name} to {pointer}',
-                  f'  %observed{name} = load double, {pointer} %fromp{name}',
+                  f'  %fromp{name} = inttoptr i64 %from{name} to ptr',
+                  f'  %observed{name} = load double, ptr %fromp{name}',
                   f'  %into{name} = add i64 %bresult, {to}',
-                  f'  %intop{name} = inttoptr i64 %into{name} to {pointer}',
-                  f'  store double %observed{name}, {pointer} %intop{name}']
+                  f'  %intop{name} = inttoptr i64 %into{name} to ptr',
+                  f'  store double %observed{name}, ptr %intop{name}']
     return lines

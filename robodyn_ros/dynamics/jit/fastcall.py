@@ -194,7 +194,7 @@ def entry_ir(sizes: tuple[int, ...], shape: tuple[int, ...], of_link: bool = Fal
         *lines, 'run:',
         '  %result = phi i64 [ %made, %fill ], [ %target, %reuse ], [ %free, %take ]',
         *text.load('dataout', '%result', DATA),
-        '  %run_kernel = inttoptr i64 %kernel to ' + text.function('void', count + 2),
+        '  %run_kernel = inttoptr i64 %kernel to ptr',
         f'  call void %run_kernel({arguments}, i64 %dataout)',
         *(_review(text, math.prod(shape)) if reviewed else ()), '  ret i64 %result', 'slow:',
         *text.vectorcall('answer', 'fallback'), '  ret i64 %answer', 'failed:', '  ret i64 0',
@@ -203,7 +203,7 @@ def entry_ir(sizes: tuple[int, ...], shape: tuple[int, ...], of_link: bool = Fal
 
 def _review(text: Text, size: int) -> list[str]:
     """Return the call of `review` for a result that is not finite."""
-    release = '  %drop = inttoptr i64 %decref to ' + text.function('void', 1)
+    release = '  %drop = inttoptr i64 %decref to ptr'
     return [*text.finite('found', [('%dataout', size)], 'accepted', 'notfinite'), 'notfinite:',
             *text.vectorcall('verdict', 'review'), release,
             '  %raised = icmp eq i64 %verdict, 0',
@@ -231,7 +231,7 @@ def _kernel_of_link(text: Text, count: int) -> list[str]:
 def _result(text: Text, shape: tuple[int, ...]) -> list[str]:
     """Return the selection of the result array: the given one, a kept one, or a new one."""
     lines = ['  %wanted = icmp eq i64 %target, 0', '  br i1 %wanted, label %look, label %reuse',
-             'reuse:', '  %hold = inttoptr i64 %incref to ' + text.function('void', 1),
+             'reuse:', '  %hold = inttoptr i64 %incref to ptr',
              '  call void %hold(i64 %target)', '  br label %run', 'look:',
              *text.load('items', '%kept', LIST_ITEMS), '  br label %try0']
     for k in range(_KEPT):
@@ -246,7 +246,7 @@ def _result(text: Text, shape: tuple[int, ...]) -> list[str]:
     incoming = ', '.join(f'[ %item{k}, %free{k} ]' for k in range(_KEPT))
     return [*lines, 'take:', f'  %free = phi i64 {incoming}',
             *text.store('2', '%free', COUNT, 'i32'), '  br label %run',
-            'make:', '  %new = inttoptr i64 %array_new to ' + text.array_new(),
+            'make:', '  %new = inttoptr i64 %array_new to ptr',
             f'  %made = call i64 %new(i64 %array_type, i32 {len(shape)}, i64 %dimensions, '
             f'i32 {_NPY_DOUBLE}, i64 0, i64 0, i32 0, i32 0, i64 0)',
             '  %null = icmp eq i64 %made, 0', '  br i1 %null, label %failed, label %fill',
@@ -254,7 +254,7 @@ def _result(text: Text, shape: tuple[int, ...]) -> list[str]:
             'fill:', *text.store('2', '%made', COUNT, 'i32'),
             f'  %place = and i64 %turn, {_KEPT - 1}', '  %following = add i64 %turn, 1',
             *text.store('%following', '%context', 8 * _CONTEXT.index('turn')),
-            '  %set = inttoptr i64 %list_set to ' + text.pointer('i32 (i64, i64, i64)'),
+            '  %set = inttoptr i64 %list_set to ptr',
             '  %done = call i32 %set(i64 %kept, i64 %place, i64 %made)', '  br label %run']
 
 

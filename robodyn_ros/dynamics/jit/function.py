@@ -10,7 +10,7 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.dynamics.jit import codegen, loops, machine
+from robodyn_ros.dynamics.jit import llvm, loops, machine
 from robodyn_ros.dynamics.jit.arguments import as_argument, interpreted, passed
 from robodyn_ros.dynamics.jit.bound import BoundCall
 from robodyn_ros.dynamics.jit.flow import FunctionTable
@@ -92,7 +92,7 @@ class Function:
 
     def warm(self) -> None:
         """Compile, or load from the cache."""
-        self._code('kernel', codegen.kernel_ir)
+        self._code('kernel', llvm.kernel_ir)
 
     def load(self) -> bool:
         """Load from the cache, unless another thread compiles; return whether it is loaded."""
@@ -114,14 +114,14 @@ class Function:
         return self._codes[kind]
 
     def _ir(self, make_ir: Callable) -> machine.Ir:
-        made = make_ir(self.program(), machine.pointer_type())
+        made = make_ir(self.program())
         self.long = self.long or made.long
         return made
 
     @property
     def address(self) -> int:
         """Return the address of its machine code, valid during the life of this object."""
-        return self._code('kernel', codegen.kernel_ir).address('kernel')
+        return self._code('kernel', llvm.kernel_ir).address('kernel')
 
     def __call__(self, *arguments) -> NDArray | tuple[NDArray, ...]:
         """

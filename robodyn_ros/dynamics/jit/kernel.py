@@ -10,7 +10,7 @@ from typing import Callable, Mapping
 
 import numpy as np
 
-from robodyn_ros.dynamics.jit import builtin, codegen, fastcall, loops, machine
+from robodyn_ros.dynamics.jit import builtin, fastcall, llvm, loops, machine
 from robodyn_ros.dynamics.jit.nested import flatten
 from robodyn_ros.dynamics.jit.program import Program, trace
 from robodyn_ros.exceptions import ArgumentError
@@ -209,8 +209,7 @@ class Kernel:
         return self._code[kind]
 
     def _compile_single(self) -> Callable:
-        code = self._load('single', lambda: codegen.kernel_ir(
-            self.program(), machine.pointer_type()))
+        code = self._load('single', lambda: llvm.kernel_ir(self.program()))
         address = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (len(self.sizes) + 2))(
             code.address('kernel'))
         runtime = self.runtime.ctypes.data
@@ -231,7 +230,7 @@ class Kernel:
 
     def _compile_batch(self) -> Callable:
         code = self._load('finite batch' if self.finite else 'batch', lambda: loops.batch_ir(
-            self.program(), machine.pointer_type(), self.finite))
+            self.program(), self.finite))
         address = ctypes.CFUNCTYPE(
             ctypes.c_int64, ctypes.c_int64, *[ctypes.c_void_p] * (len(self.sizes) + 3))(
                 code.address('batch'))

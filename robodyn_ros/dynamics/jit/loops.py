@@ -32,19 +32,18 @@ from typing import Any, Callable, TypeVar
 
 import numpy as np
 
-from robodyn_ros.dynamics.jit.codegen import function_ir, module_ir, vector_function
-from robodyn_ros.dynamics.jit.codegen_body import vector_pointer_type
-from robodyn_ros.dynamics.jit.instructions import finite_ir
+from robodyn_ros.dynamics.jit.finite import finite_ir
+from robodyn_ros.dynamics.jit.llvm import function_ir, module_ir, vector_function
 from robodyn_ros.dynamics.jit.machine import Ir
 from robodyn_ros.dynamics.jit.program import Program
-from robodyn_ros.dynamics.jit.sines import constant, VECTOR, WIDTH
+from robodyn_ros.dynamics.jit.sines import WIDTH
 
 T = TypeVar('T')
 LANES = range(WIDTH)
 _BYTES = 8 * WIDTH
 
 
-def batch_ir(program: Program, pointer: str, finite: bool = False) -> Ir:
+def batch_ir(program: Program, finite: bool = False) -> Ir:
     """
     Return the IR of `batch`.
 
@@ -52,8 +51,6 @@ def batch_ir(program: Program, pointer: str, finite: bool = False) -> Ir:
     ----------
     program : Program
         Program for each row.
-    pointer : str
-        As in `codegen.kernel_ir`.
     finite : bool
         Whether the arguments are tested for numbers that are not finite.
 
@@ -62,9 +59,9 @@ def batch_ir(program: Program, pointer: str, finite: bool = False) -> Ir:
     rows = {name: size for name, size in parameters.items()
             if size is not None and name not in program.shared}
     names = ', '.join(f'i64 %{name}' for name in parameters)
-    mark = f'  store double {{}}, {pointer} %notfinite'
+    mark = '  store double {}, ptr %notfinite'
     lines = [f'define i64 @batch(i64 %count, i64 %workspace, {names}) {{', 'entry:',
-             '  %notfinite = alloca double', mark.format(constant(0.0)), *buffers(rows),
+             '  %notfinite = alloca double', mark.format(0.0), *buffers(rows),
              *head_of_rows()]
     results = [f'out{k}' for k in range(len(program.results))]
     for name, size in rows.items():
@@ -72,21 +69,20 @@ def batch_ir(program: Program, pointer: str, finite: bool = False) -> Ir:
             lines += move('gather', f'%{name}', starts_of(lines, name, size), size, name)
     numbers = [(f'%b{name}', WIDTH * size) for name, size in rows.items()
                if finite and name not in results]
-    lines += [*finite_ir('given', numbers, pointer, vector_pointer_type(pointer), 'tested',
-                         'mark'), 'mark:', mark.format(constant(1.0)), '  br label %tested',
+    lines += [*finite_ir('given', numbers, 'tested', 'mark'), 'mark:', mark.format(1.0),
+              '  br label %tested',
               'tested:']
     given = ', '.join(f'i64 %b{name}' if name in rows else f'i64 %{name}' for name in parameters)
     lines.append(f'  call void @body({given})')
     for name in results:
         lines += move('scatter', f'%{name}', starts_of(lines, name, rows[name]), rows[name], name)
     lines += ['  br label %tail', *end_of_rows(),
-              f'  %marked = load double, {pointer} %notfinite',
+              '  %marked = load double, ptr %notfinite',
               '  %answer = fptosi double %marked to i64', '  ret i64 %answer', '}']
-    return module_ir([program], [*lines, *vector_function('body', program, pointer),
-                                 *gather_and_scatter(pointer)], pointer)
+    return module_ir([program], [*lines, *vector_function('body', program)])
 
 
-def rollout_ir(program: Program, recorded: int, pointer: str) -> Ir:
+def rollout_ir(program: Program, recorded: int) -> Ir:
     """
     Return the IR of `rollout`.
 
@@ -96,8 +92,6 @@ def rollout_ir(program: Program, recorded: int, pointer: str) -> Ir:
         Next state of runtime, state, constants and inputs.
     recorded : int
         Number of leading state values that are written to `out`.
-    pointer : str
-        As in `codegen.kernel_ir`.
 
     """
     sizes_of_arrays: Any = program.arguments[1:4]
@@ -136,11 +130,10 @@ def rollout_ir(program: Program, recorded: int, pointer: str) -> Ir:
               '  br i1 %again, label %step, label %ended', 'ended:']
     lines += move('scatter', '%astate', state, size, 'after')
     lines += ['  br label %tail', *end_of_rows(), '  ret void', '}']
-    return module_ir([program], [*lines, *vector_function('step', program, pointer),
-                                 *gather_and_scatter(pointer)], pointer)
+    return module_ir([program], [*lines, *vector_function('step', program)])
 
 
-def rollout_one_ir(program: Program, recorded: int, pointer: str) -> Ir:
+def rollout_one_ir(program: Program, recorded: int) -> Ir:
     """Return the IR of `rollout_one`; arguments are as for `rollout_ir`."""
     lines = ['define void @rollout_one(i64 %steps, i64 %every, i64 %a0, i64 %state, '
              f'i64 %constants, i64 %inputs, i64 %ofstep, i64 %out{table_list(program)}) {{',
@@ -160,27 +153,13 @@ def rollout_one_ir(program: Program, recorded: int, pointer: str) -> Ir:
              '  %to1 = add i64 %to, %moved', '  %left1 = select i1 %due, i64 %every, i64 %left0',
              '  %again = icmp slt i64 %k1, %steps',
              '  br i1 %again, label %step, label %done', 'done:', '  ret void', '}']
-    return module_ir([program], [*lines, *function_ir('step', program, pointer),
-                                 *_copy(pointer)], pointer)
+    return module_ir([program], [*lines, *function_ir('step', program)])
 
 
 def table_list(program: Program) -> str:
     """Return the parameters of tables, to be appended to others."""
     return ''.join(f', i64 %{name}' for name, size in program.parameters().items()
                    if size is None)
-
-
-def _copy(pointer: str) -> list[str]:
-    """Return `copy`, which copies one or more doubles."""
-    return ['define internal void @copy(i64 %from, i64 %to, i64 %size) {', 'start:',
-            f'  %source = inttoptr i64 %from to {pointer}',
-            f'  %target = inttoptr i64 %to to {pointer}', '  br label %loop', 'loop:',
-            '  %j = phi i64 [ 0, %start ], [ %j1, %loop ]',
-            f'  %f = getelementptr double, {pointer} %source, i64 %j',
-            f'  %t = getelementptr double, {pointer} %target, i64 %j',
-            f'  %x = load double, {pointer} %f', f'  store double %x, {pointer} %t',
-            '  %j1 = add i64 %j, 1', '  %more = icmp slt i64 %j1, %size',
-            '  br i1 %more, label %loop, label %end', 'end:', '  ret void', '}']
 
 
 def buffers(sizes: dict[str, int]) -> list[str]:
@@ -240,35 +219,3 @@ def move(function: str, array: str, starts: list[str], size: int, buffer: str) -
         return []
     where = ', '.join(f'i64 {start}' for start in starts)
     return [f'  call void @{function}(i64 {array}, {where}, i64 {size}, i64 %b{buffer})']
-
-
-def gather_and_scatter(pointer: str) -> list[str]:
-    """Return `gather` and `scatter`, which copy four rows to a buffer of vectors, and back."""
-    vectors = vector_pointer_type(pointer)
-    starts = ', '.join(f'i64 %s{lane}' for lane in LANES)
-    text = []
-    for name in ('gather', 'scatter'):
-        text += [f'define internal void @{name}(i64 %array, {starts}, i64 %size, i64 %to) {{',
-                 'start:', f'  %rows = inttoptr i64 %array to {pointer}',
-                 f'  %buffer = inttoptr i64 %to to {vectors}', '  br label %loop', 'loop:',
-                 '  %j = phi i64 [ 0, %start ], [ %j1, %loop ]',
-                 f'  %at = getelementptr {VECTOR}, {vectors} %buffer, i64 %j']
-        if name == 'scatter':
-            text.append(f'  %v = load {VECTOR}, {vectors} %at')
-        packed = 'undef'
-        for lane in LANES:
-            text += [f'  %i{lane} = add i64 %s{lane}, %j',
-                     f'  %p{lane} = getelementptr double, {pointer} %rows, i64 %i{lane}']
-            if name == 'gather':
-                text += [f'  %x{lane} = load double, {pointer} %p{lane}',
-                         f'  %v{lane} = insertelement {VECTOR} {packed}, double %x{lane}, '
-                         f'i32 {lane}']
-                packed = f'%v{lane}'
-            else:
-                text += [f'  %x{lane} = extractelement {VECTOR} %v, i32 {lane}',
-                         f'  store double %x{lane}, {pointer} %p{lane}']
-        if name == 'gather':
-            text.append(f'  store {VECTOR} {packed}, {vectors} %at')
-        text += ['  %j1 = add i64 %j, 1', '  %more = icmp slt i64 %j1, %size',
-                 '  br i1 %more, label %loop, label %end', 'end:', '  ret void', '}']
-    return text

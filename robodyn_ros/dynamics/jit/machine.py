@@ -219,11 +219,6 @@ def _folders_digest(folders: tuple[Path, ...]) -> str:
     return digest.hexdigest()
 
 
-def pointer_type() -> str:
-    """Return the type of a pointer to double in this LLVM."""
-    return 'ptr' if llvm.llvm_version_info[0] >= 16 else 'double*'
-
-
 def default_cache() -> Path | None:
     """Return `$ROBODYN_CACHE_DIR`, or `robodyn_ros` in the user's cache folder, if any."""
     chosen = os.environ.get('ROBODYN_CACHE_DIR')
@@ -243,8 +238,6 @@ def _target_machine(effort: int = 1):
 
 @lru_cache(maxsize=1)
 def _target():
-    if llvm.llvm_version_info[0] < 20:
-        llvm.initialize()
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     return llvm.Target.from_default_triple()

@@ -1,0 +1,231 @@
+"""Functions in LLVM IR that compiled programs call."""
+
+from __future__ import annotations
+
+import re
+
+from robodyn_ros.dynamics.jit.sines import sincos_ir, VECTOR
+
+_TEXT = """\
+; function of a row of a table; null if there is none
+define internal ptr @function_at(ptr %table, i64 %rows, double %row) {
+start:
+  %count = sitofp i64 %rows to double
+  %low = fcmp oge double %row, 0.0
+  %high = fcmp olt double %row, %count
+  %inside = and i1 %low, %high
+  br i1 %inside, label %look, label %none
+look:
+  %k = fptosi double %row to i64
+  %entry = getelementptr ptr, ptr %table, i64 %k
+  %function = load ptr, ptr %entry
+  ret ptr %function
+none:
+  ret ptr null
+}
+; row of a table, clamped; for a table without rows that of `nothing`
+define internal ptr @row_at(ptr %table, i64 %rows, i64 %columns, double %row, ptr %nothing) {
+start:
+  %end = sub i64 %rows, 1
+  %last = sitofp i64 %end to double
+  %positive = fcmp ogt double %row, 0.0
+  %from = select i1 %positive, double %row, double 0.0
+  %less = fcmp olt double %from, %last
+  %at = select i1 %less, double %from, double %last
+  %k = fptosi double %at to i64
+  %offset = mul i64 %k, %columns
+  %found = getelementptr double, ptr %table, i64 %offset
+  %some = icmp sgt i64 %rows, 0
+  %result = select i1 %some, ptr %found, ptr %nothing
+  ret ptr %result
+}
+; last of `count` rows from `first` on whose key is not above a value; the table may be empty
+define internal double @search(ptr %keys, i64 %rows, i64 %columns, double %value, double %first, \
+double %count) {
+start:
+  %some = icmp sgt i64 %rows, 0
+  %room = select i1 %some, i64 %rows, i64 1
+  %end = sub i64 %room, 1
+  %last = sitofp i64 %end to double
+  %positive = fcmp ogt double %first, 0.0
+  %at0 = select i1 %positive, double %first, double 0.0
+  %less = fcmp olt double %at0, %last
+  %at = select i1 %less, double %at0, double %last
+  %base0 = fptosi double %at to i64
+  %there = sub i64 %rows, %base0
+  %most = sitofp i64 %there to double
+  %few = fcmp olt double %count, %most
+  %wanted = select i1 %few, double %count, double %most
+  %any = fcmp oge double %count, 1.0
+  %number = select i1 %any, double %wanted, double 1.0
+  %left0 = fptosi double %number to i64
+  br label %head
+head:
+  %base = phi i64 [ %base0, %start ], [ %base1, %body ]
+  %left = phi i64 [ %left0, %start ], [ %left1, %body ]
+  %more = icmp sgt i64 %left, 1
+  br i1 %more, label %body, label %done
+body:
+  %half = lshr i64 %left, 1
+  %middle = add i64 %base, %half
+  %offset = mul i64 %middle, %columns
+  %where = getelementptr double, ptr %keys, i64 %offset
+  %key = load double, ptr %where
+  %before = fcmp ole double %key, %value
+  %base1 = select i1 %before, i64 %middle, i64 %base
+  %left1 = sub i64 %left, %half
+  br label %head
+done:
+  %found = sitofp i64 %base to double
+  ret double %found
+}
+; an array becomes NaN
+define internal void @fill_nan(ptr %out, i64 %size) {
+start:
+  br label %head
+head:
+  %k = phi i64 [ 0, %start ], [ %k1, %body ]
+  %more = icmp slt i64 %k, %size
+  br i1 %more, label %body, label %done
+body:
+  %where = getelementptr double, ptr %out, i64 %k
+  store double 0x7FF8000000000000, ptr %where
+  %k1 = add i64 %k, 1
+  br label %head
+done:
+  ret void
+}
+; one or more doubles
+define internal void @copy(i64 %from, i64 %to, i64 %size) {
+start:
+  %source = inttoptr i64 %from to ptr
+  %target = inttoptr i64 %to to ptr
+  br label %loop
+loop:
+  %j = phi i64 [ 0, %start ], [ %j1, %loop ]
+  %f = getelementptr double, ptr %source, i64 %j
+  %t = getelementptr double, ptr %target, i64 %j
+  %x = load double, ptr %f
+  store double %x, ptr %t
+  %j1 = add i64 %j, 1
+  %more = icmp slt i64 %j1, %size
+  br i1 %more, label %loop, label %end
+end:
+  ret void
+}
+; one lane of vectors to an array of doubles
+define internal void @take_lane(i64 %vectors, i64 %lane, i64 %size, i64 %scalars) {
+start:
+  %from = inttoptr i64 %vectors to ptr
+  %to = inttoptr i64 %scalars to ptr
+  br label %head
+head:
+  %k = phi i64 [ 0, %start ], [ %k1, %body ]
+  %more = icmp slt i64 %k, %size
+  br i1 %more, label %body, label %done
+body:
+  %vector = getelementptr VECTOR, ptr %from, i64 %k
+  %source = getelementptr double, ptr %vector, i64 %lane
+  %target = getelementptr double, ptr %to, i64 %k
+  %x = load double, ptr %source
+  store double %x, ptr %target
+  %k1 = add i64 %k, 1
+  br label %head
+done:
+  ret void
+}
+; an array of doubles to one lane of vectors
+define internal void @put_lane(i64 %vectors, i64 %lane, i64 %size, i64 %scalars) {
+start:
+  %to = inttoptr i64 %vectors to ptr
+  %from = inttoptr i64 %scalars to ptr
+  br label %head
+head:
+  %k = phi i64 [ 0, %start ], [ %k1, %body ]
+  %more = icmp slt i64 %k, %size
+  br i1 %more, label %body, label %done
+body:
+  %vector = getelementptr VECTOR, ptr %to, i64 %k
+  %target = getelementptr double, ptr %vector, i64 %lane
+  %source = getelementptr double, ptr %from, i64 %k
+  %x = load double, ptr %source
+  store double %x, ptr %target
+  %k1 = add i64 %k, 1
+  br label %head
+done:
+  ret void
+}
+; four rows of an array to a buffer of vectors
+define internal void @gather(i64 %array, i64 %s0, i64 %s1, i64 %s2, i64 %s3, i64 %size, i64 %to) {
+start:
+  %rows = inttoptr i64 %array to ptr
+  %buffer = inttoptr i64 %to to ptr
+  br label %loop
+loop:
+  %j = phi i64 [ 0, %start ], [ %j1, %loop ]
+  %at = getelementptr VECTOR, ptr %buffer, i64 %j
+  %i0 = add i64 %s0, %j
+  %i1 = add i64 %s1, %j
+  %i2 = add i64 %s2, %j
+  %i3 = add i64 %s3, %j
+  %p0 = getelementptr double, ptr %rows, i64 %i0
+  %p1 = getelementptr double, ptr %rows, i64 %i1
+  %p2 = getelementptr double, ptr %rows, i64 %i2
+  %p3 = getelementptr double, ptr %rows, i64 %i3
+  %x0 = load double, ptr %p0
+  %x1 = load double, ptr %p1
+  %x2 = load double, ptr %p2
+  %x3 = load double, ptr %p3
+  %v0 = insertelement VECTOR undef, double %x0, i32 0
+  %v1 = insertelement VECTOR %v0, double %x1, i32 1
+  %v2 = insertelement VECTOR %v1, double %x2, i32 2
+  %v3 = insertelement VECTOR %v2, double %x3, i32 3
+  store VECTOR %v3, ptr %at
+  %j1 = add i64 %j, 1
+  %more = icmp slt i64 %j1, %size
+  br i1 %more, label %loop, label %end
+end:
+  ret void
+}
+; a buffer of vectors to four rows of an array
+define internal void @scatter(i64 %array, i64 %s0, i64 %s1, i64 %s2, i64 %s3, i64 %size, i64 %to) {
+start:
+  %rows = inttoptr i64 %array to ptr
+  %buffer = inttoptr i64 %to to ptr
+  br label %loop
+loop:
+  %j = phi i64 [ 0, %start ], [ %j1, %loop ]
+  %at = getelementptr VECTOR, ptr %buffer, i64 %j
+  %v = load VECTOR, ptr %at
+  %i0 = add i64 %s0, %j
+  %i1 = add i64 %s1, %j
+  %i2 = add i64 %s2, %j
+  %i3 = add i64 %s3, %j
+  %p0 = getelementptr double, ptr %rows, i64 %i0
+  %p1 = getelementptr double, ptr %rows, i64 %i1
+  %p2 = getelementptr double, ptr %rows, i64 %i2
+  %p3 = getelementptr double, ptr %rows, i64 %i3
+  %x0 = extractelement VECTOR %v, i32 0
+  %x1 = extractelement VECTOR %v, i32 1
+  %x2 = extractelement VECTOR %v, i32 2
+  %x3 = extractelement VECTOR %v, i32 3
+  store double %x0, ptr %p0
+  store double %x1, ptr %p1
+  store double %x2, ptr %p2
+  store double %x3, ptr %p3
+  %j1 = add i64 %j, 1
+  %more = icmp slt i64 %j1, %size
+  br i1 %more, label %loop, label %end
+end:
+  ret void
+}
+"""
+
+
+def support_ir(text: str) -> list[str]:
+    """Return the functions of this module that a text calls."""
+    functions = {'sincos': '\n'.join(sincos_ir()), **{
+        re.findall(r'@(\w+)', each)[0]: f'{each.rstrip()}'
+        for each in re.split(r'^(?=; )', _TEXT.replace('VECTOR', VECTOR), flags=re.MULTILINE)
+        if each}}
+    return [function for name, function in functions.items() if f'@{name}(' in text]

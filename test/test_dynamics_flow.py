@@ -16,7 +16,7 @@ from robodyn_ros.dynamics import algorithms, Dynamics
 from robodyn_ros.dynamics.jit.flags import (
     all_finite, any_above, equal, finite, first_of, flag, no, when)
 from robodyn_ros.dynamics.jit.flow import (
-    call, choose, FunctionTable, iterate, lookup, row_count, search_sorted, Table)
+    call, choose, FunctionTable, inverse, iterate, lookup, row_count, search_sorted, Table)
 from robodyn_ros.dynamics.jit.function import Function
 from robodyn_ros.dynamics.jit.lists import Lists
 from robodyn_ros.dynamics.jit.trace import absolute, floor, maximum, minimum, nearest, sincos, sqrt
@@ -497,3 +497,24 @@ def test_a_function_of_a_robot_is_found_again_in_the_cache(tmp_path):
 
 def gravity_torque(tree, runtime, q):
     return algorithms.gravity(tree, runtime, q)
+
+
+@pytest.mark.parametrize('size', [1, 2, 5, 13, 30])
+def test_inverse_of_a_matrix_is_that_of_numpy(size):
+    def body(x):
+        rows = [list(x[i * size:i * size + size]) for i in range(size)]
+        # the first row is tested, so that lanes differ in what they compute
+        return choose(x[0] > 1.0, [lambda: [0.0] * size * size, lambda: inverse(rows)])
+
+    made = Function(body, {'x': size * size}, {'y': size * size})
+    A = np.random.default_rng(size).normal(size=(9, size, size))
+    M = A @ A.transpose(0, 2, 1) + 0.5 * np.eye(size)
+    M[:5, 0, 0] += 1.0
+    rows = M.reshape(9, -1)
+    found = np.array([made(row) for row in rows])
+    expected = np.where((M[:, :1, 0] > 1.0), np.linalg.inv(M).reshape(9, -1), 0.0)
+    scale = np.linalg.cond(M).max() * np.abs(expected).max()
+    np.testing.assert_allclose(found, expected, atol=1e-15 * scale, rtol=0.0)
+    np.testing.assert_array_equal(made.many(rows), found)
+    np.testing.assert_allclose([made.interpret(row) for row in rows], found, atol=1e-15 * scale,
+                               rtol=0.0)

@@ -1,5 +1,6 @@
 """Exported C: the numbers of `Dynamics` and of the cycle on floats."""
 
+import ctypes
 from functools import lru_cache
 import os
 from pathlib import Path
@@ -14,9 +15,14 @@ from random_trees import Mixture, random_tree
 from robodyn_ros import Dynamics
 from robodyn_ros.cli.main import main, USER_MISTAKE
 from robodyn_ros.control.steps import laws
+from robodyn_ros.dynamics.jit.flow import inverse
+from robodyn_ros.dynamics.jit.function import Function
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.export import DEFAULT_FUNCTIONS, Export
+from robodyn_ros.export.c_function import CFunction, Printer
+from robodyn_ros.export.c_support import helpers
 from robodyn_ros.export.names import identifier
+from robodyn_ros.export.places import Array
 from robodyn_ros.model import RobotModel
 from test_control_cycle import assert_same, LARGEST, RandomWalk
 
@@ -213,6 +219,23 @@ def test_the_header_is_one_of_cpp(tmp_path):
     (tmp_path / 'use.cpp').write_text(f'#include "{export.name}.h"\n')
     subprocess.run([compiler, '-Wall', '-Wextra', '-pedantic', '-Werror', '-c', 'use.cpp'],
                    cwd=tmp_path, check=True)
+
+
+@needs_compiler
+def test_an_inverse_in_c_is_that_of_machine_code(tmp_path):
+    n = 13
+    made = Function(lambda x: inverse([x[i * n:i * n + n] for i in range(n)]), {'x': n * n},
+                    {'y': n * n})
+    printer = Printer(CFunction('inverted', made.program(), (Array('x', n * n),),
+                                (Array('y', n * n),)))
+    lines = printer.definition()
+    (tmp_path / 'inverted.c').write_text('\n'.join([
+        '#include <stdint.h>', *printer.function.head(';'), *helpers(printer.helpers), *lines]))
+    library = build(tmp_path, NATIVE, (*OFF, '-shared', '-fPIC'), ['inverted.c'], 'inverted.so')
+    A, found = np.random.default_rng(0).normal(size=(n, n)), np.empty(n * n)
+    M = A @ A.T + np.eye(n)
+    ctypes.CDLL(library).inverted(*(ctypes.c_void_p(each.ctypes.data) for each in (M, found)))
+    np.testing.assert_allclose(found, made(M.ravel()), rtol=0.0, atol=1e-13 * np.abs(found).max())
 
 
 # --- other machines -----------------------------------------------------------------------------

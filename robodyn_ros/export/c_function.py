@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 import sys
 from typing import Any, NamedTuple
 
-from robodyn_ros.dynamics.jit.lower import is_mask, Lowering, Operation, Value
+from robodyn_ros.dynamics.jit.lower import is_mask, Lowering, Operation, stride_of, Value
 from robodyn_ros.dynamics.jit.packs import MEMORY
 from robodyn_ros.dynamics.jit.program import Program
 from robodyn_ros.export.expressions import ARITHMETIC, Expression, expression, number
@@ -27,7 +27,8 @@ _LONGEST = 60  # characters of an expression that is written where it is used
 _SEVERAL = {'min': None, 'max': None, 'spread': None, 'selector': None, 'call': 0, 'loop': 0,
             'take': None, 'reduce': None, 'gather': None}
 # operations that are not written before the loop whose statements are collected
-_APART = ('choice', 'case', 'yield', 'end', 'loop', 'array', 'call', 'reduce', 'sincos')
+_APART = ('choice', 'case', 'yield', 'end', 'loop', 'array', 'call', 'inverse', 'reduce',
+          'sincos')
 _METHODS = {'element': 'result', 'loop': 'loop_'}
 _GLUE = '~'
 
@@ -479,7 +480,7 @@ class Printer:
         slots = [each.slot for each in values]
         if operation.data == ((0, operation.length),) and slots[0] is not None:
             return self._address_of(slots[0])
-        if all(count == 1 for _, count in operation.data):
+        if [begin for begin, _ in operation.data] == list(range(operation.length)):
             first = self._neighbours(slots)
             if first is not None:
                 return self._address_of(first)
@@ -594,6 +595,12 @@ class Printer:
                 self._close()
         self._close()
         return out
+
+    def _inverse(self, _place: int, operation: Operation) -> str:
+        array, (size,) = self._values[operation.operands[0]], operation.data
+        self.helpers.add('invert')
+        self._line(f'invert({array}, {size}, {stride_of(size)});')
+        return array
 
     def _invoke(self, name: str | None, given: Sequence[str], out: str, size: int) -> None:
         """Write a call; without a function the result is not a number."""

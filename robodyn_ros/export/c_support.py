@@ -105,5 +105,39 @@ static double search_sorted(const double *table, int32_t rows, int32_t columns, 
     return (double)base;
 }"""
 
-_TEXTS = {'sines': _SINES, 'fill_nan': _NO_NUMBERS, 'row_at': _ROW_AT,
+_INVERT = """\
+/* Inverse of a symmetric matrix: its lower triangle, in rows `stride` numbers apart. */
+static void invert(double *a, int32_t size, int32_t stride)
+{
+    for (int32_t k = 0; k < size; ++k) {
+        const double scale = 1.0 / a[(k * stride) + k];
+        for (int32_t i = 0; i < size; ++i) {
+            const double own = (i <= k) ? a[(k * stride) + i] : a[(i * stride) + k];
+            const double factor = own * scale;
+            if (i != k) {
+                for (int32_t j = 0; j <= i; ++j) {
+                    const double other = (j <= k) ? a[(k * stride) + j] : a[(j * stride) + k];
+                    if (j != k) {
+                        a[(i * stride) + j] -= factor * other;
+                    }
+                }
+            }
+        }
+        for (int32_t j = 0; j < size; ++j) {
+            if (j < k) {
+                a[(k * stride) + j] *= scale;
+            } else if (j > k) {
+                a[(j * stride) + k] *= scale;
+            }
+        }
+        a[(k * stride) + k] = -scale;
+    }
+    for (int32_t i = 0; i < size; ++i) {
+        for (int32_t j = 0; j <= i; ++j) {
+            a[(i * stride) + j] = -a[(i * stride) + j];
+        }
+    }
+}"""
+
+_TEXTS = {'invert': _INVERT, 'sines': _SINES, 'fill_nan': _NO_NUMBERS, 'row_at': _ROW_AT,
           'search_sorted': _LAST_NOT_AFTER}

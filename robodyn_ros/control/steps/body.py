@@ -67,21 +67,22 @@ def _inertial(robot, runtime, q, armature, acceleration):
 
 def _response(robot, runtime, q, armature, torque):
     """Return the accelerations at rest due to torques beyond gravity compensation: M^-1 torque."""
-    return algorithms.solve(_inertia(robot, runtime, q, armature), list(torque))
+    M = _inertia(robot, runtime, q, armature)
+    if len(M) <= algorithms.LARGEST_UNROLLED:
+        return algorithms.solve(M, list(torque))
+    return [sum(x * t for x, t in zip(row, torque)) for row in algorithms.inverse(M)]
 
 
 def _apparent_inertia(robot, runtime, q, armature):
     """Return 1 over the diagonal of M^-1: the inertia of each joint while the others are free."""
-    M = _inertia(robot, runtime, q, armature)
-    joints = range(robot.tree.nv)
-    return [1.0 / algorithms.solve(M, [1.0 if k == j else 0.0 for k in joints])[j] for j in joints]
+    inverse = algorithms.inverse(_inertia(robot, runtime, q, armature))
+    return [1.0 / row[j] for j, row in enumerate(inverse)]
 
 
 def _admissible_gains(robot, runtime, q, armature, stiffness, damping, ratio, fastest):
     """Return the admissible parts of stiffness and damping, see `light_joints`."""
-    M, joints = _inertia(robot, runtime, q, armature), range(robot.tree.nv)
-    inverse = [algorithms.solve(M, [1.0 if k == j else 0.0 for k in joints]) for j in joints]
-    return admissible_parts(M, inverse, stiffness, damping, ratio, *fastest)
+    M = _inertia(robot, runtime, q, armature)
+    return admissible_parts(M, algorithms.inverse(M), stiffness, damping, ratio, *fastest)
 
 
 def _path_torques(robot, runtime, q, first, second, armature, rate):

@@ -27,7 +27,7 @@ from robodyn_ros.dynamics.algorithms.inertia import body_inertias, GRAVITY, PAYL
 from robodyn_ros.dynamics.algorithms.kinematics import (
     forward_kinematics, frame_pose, frame_pose_at, jacobian, joint_poses, joint_rates,
     to_coordinates, world_poses)
-from robodyn_ros.dynamics.algorithms.ltdl import is_zero, solve
+from robodyn_ros.dynamics.algorithms.ltdl import inverse, is_zero, LARGEST_UNROLLED, solve
 from robodyn_ros.dynamics.algorithms.motion import (
     accelerations, child_motion, jacobian_dot_qd, velocities)
 from robodyn_ros.dynamics.algorithms.regressor import BODY_PARAMETERS, regressor
@@ -35,11 +35,11 @@ from robodyn_ros.dynamics.algorithms.rnea import (
     add_wrenches, backward_pass, bias, gravity, inertial, inverse_dynamics, parent_wrench)
 
 __all__ = [
-    'BODY_PARAMETERS', 'GRAVITY', 'PAYLOAD_SIZE', 'accelerations', 'add_to_diagonal',
-    'add_wrenches', 'articulated_body', 'backward_pass', 'bias', 'body_inertias',
-    'center_of_mass', 'child_motion', 'coriolis_matrix', 'forward_dynamics',
-    'forward_dynamics_derivatives', 'forward_kinematics', 'frame_pose', 'frame_pose_at',
-    'gravity', 'inertial', 'inverse_dynamics', 'inverse_dynamics_derivatives', 'is_zero',
+    'BODY_PARAMETERS', 'GRAVITY', 'LARGEST_UNROLLED', 'PAYLOAD_SIZE', 'accelerations',
+    'add_to_diagonal', 'add_wrenches', 'articulated_body', 'backward_pass', 'bias',
+    'body_inertias', 'center_of_mass', 'child_motion', 'coriolis_matrix', 'forward_dynamics',
+    'forward_dynamics_derivatives', 'forward_kinematics', 'frame_pose', 'frame_pose_at', 'gravity',
+    'inertial', 'inverse', 'inverse_dynamics', 'inverse_dynamics_derivatives', 'is_zero',
     'jacobian', 'jacobian_dot_qd', 'joint_poses', 'joint_rates', 'kinetic_energy', 'mass_matrix',
     'parent_wrench', 'potential_energy', 'regressor', 'solve', 'to_coordinates', 'velocities',
     'velocity_forces', 'world_poses']

@@ -6,7 +6,10 @@ Source: Featherstone, Rigid Body Dynamics Algorithms, ch. 6.5.
 
 from __future__ import annotations
 
+from robodyn_ros.dynamics.jit import flow
 from robodyn_ros.dynamics.jit.trace import reciprocal
+
+LARGEST_UNROLLED = 12  # rows up to which unrolled code is faster
 
 
 def solve(M, b):
@@ -31,6 +34,14 @@ def solve(M, b):
         for i in range(k):
             x[k] = x[k] - L[k][i] * x[i]
     return x
+
+
+def inverse(M):
+    """Return the inverse of symmetric M in rows; by a loop for many joints, see `flow.inverse`."""
+    n = len(M)
+    if n > LARGEST_UNROLLED:
+        return flow.inverse(M)
+    return [solve(M, [1.0 if k == j else 0.0 for k in range(n)]) for j in range(n)]
 
 
 def is_zero(value):

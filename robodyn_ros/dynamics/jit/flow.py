@@ -12,6 +12,7 @@ Their nodes, besides those of arithmetic (with regions, see `graph`, and integer
 - `('variable', region, number)`, a loop variable, `('iterate', count, limit, region,
   initial values, ..., next values, ...)` and `('iterated', loop, number)`;
 - `('call', argument, row, inputs, ...)` and `('result', call, number)`;
+- `('inverse', 'matrix', lower triangle, ...)`, whose `result`s are the lower triangle, too;
 - `('row', argument, row)`, an address, `('element', row, column)`, `('rows', argument)` and
   `('search', argument, value, first, count, column)`.
 """
@@ -25,7 +26,7 @@ from typing import Any
 
 from robodyn_ros.dynamics.jit.graph import Graph, graph_of, number, Region, Scalar, Symbol
 from robodyn_ros.dynamics.jit.nested import flatten, unflatten
-from robodyn_ros.dynamics.jit.trace import like
+from robodyn_ros.dynamics.jit.trace import like, reciprocal
 
 
 @dataclass(frozen=True)
@@ -206,6 +207,41 @@ def call(functions, index: Scalar, *inputs, outputs: int) -> list[Scalar]:
     # constants of this trace are not constants within the function
     rows[:] = [[like(each, each, index, *values) for each in row] for row in rows]
     return [like(each, index, *values) for each in choose(index, cases)]
+
+
+def inverse(M: Sequence[Sequence[Scalar]]) -> list[list[Scalar]]:
+    """
+    Return the inverse of a symmetric positive definite matrix, in rows.
+
+    It is computed by loops over its elements, with code of the same length for any size, and not
+    unrolled as `algorithms.solve`. All pivots are swept in turn (Goodnight 1979).
+    """
+    n = len(M)
+    lower = [x for i, row in enumerate(M) for x in row[:i + 1]]
+    graph = graph_of(*lower)
+    if graph is None:
+        found: list[Scalar] = _swept(lower, n)
+    else:
+        made = graph.function('inverse', 'matrix', *map(number, lower))
+        found = [graph.function('result', made, k) for k in range(len(lower))]
+    return [[found[max(i, j) * (max(i, j) + 1) // 2 + min(i, j)] for j in range(n)]
+            for i in range(n)]
+
+
+def _swept(lower: list, n: int) -> list[Scalar]:
+    A = [list(lower[i * (i + 1) // 2:(i + 1) * (i + 2) // 2]) for i in range(n)]
+    examples = list(lower)
+    for k in range(n):
+        column = [A[k][j] if j <= k else A[j][k] for j in range(n)]
+        scale = reciprocal(like(column[k], *examples))
+        for i in range(n):
+            factor = column[i] * scale
+            for j in range(i + 1):
+                A[i][j] = A[i][j] - factor * column[j]
+        for j in range(n):
+            A[max(j, k)][min(j, k)] = column[j] * scale
+        A[k][k] = -scale
+    return [-x for row in A for x in row]
 
 
 def _case(function: Callable | None, inputs: list[list[Scalar]], outputs: int) -> Callable:

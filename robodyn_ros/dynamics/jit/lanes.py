@@ -9,9 +9,9 @@ tables; functions are called lane by lane, and only for active lanes.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from robodyn_ros.dynamics.jit.graph import Region
+from robodyn_ros.dynamics.jit.graph import Region, Symbol
 from robodyn_ros.dynamics.jit.lower import Lowering, Merge, Value
 from robodyn_ros.dynamics.jit.program import Program
 from robodyn_ros.dynamics.jit.sines import WIDTH
@@ -140,11 +140,26 @@ class LaneLowering(Lowering):
         kind, row = self.program.arguments[argument], self.operand(row)
         given = [self.operand(each) for each in inputs]
         wanted = self._wanted[index]
-        rows = [self._if_active(lane, len(wanted), lambda: self._of_lane(
+        self._by_lane(index, lambda lane: self._of_lane(
             argument, kind, self._take(row, lane), [self._take(each, lane) for each in given],
-            wanted)) for lane in LANES]
+            wanted))
+
+    def _by_lane(self, index: int, write: Callable[[int], list[Value]]) -> None:
+        """Add what is computed lane by lane: the results of a node that are wanted."""
+        wanted = self._wanted[index]
+        rows = [self._if_active(lane, len(wanted), lambda: write(lane)) for lane in LANES]
         self.values[index] = {number: self._packed(column)
                               for number, column in zip(wanted, zip(*rows))}
+
+    def _inverse(self, index: int, _kind: str, *values) -> None:
+        given = [self.operand(each) for each in values]
+
+        def of_lane(lane):
+            self.values[index] = self.inverted([self._take(each, lane) for each in given])
+            return [Lowering.load(self, 'result', Symbol(self.program.graph, index), number)
+                    for number in self._wanted[index]]
+
+        self._by_lane(index, of_lane)
 
     def _if_active(self, lane: int, size: int, write) -> list[Value]:
         if self._active is None:

@@ -24,13 +24,13 @@ from typing import Any, NamedTuple
 from robodyn_ros.dynamics.jit.lanes import LaneLowering
 from robodyn_ros.dynamics.jit.lists import WIDEST, width_of
 from robodyn_ros.dynamics.jit.llvm_support import support_ir
-from robodyn_ros.dynamics.jit.lower import is_mask, Lowering, Operation, Value
+from robodyn_ros.dynamics.jit.lower import is_mask, Lowering, Operation, stride_of, Value
 from robodyn_ros.dynamics.jit.machine import Ir
 from robodyn_ros.dynamics.jit.program import Program, Table
 from robodyn_ros.dynamics.jit.sines import constant, VECTOR
 
 _NAN = constant(math.nan)
-_PAIR = f'{{{VECTOR}, {VECTOR}}}'
+_PAIR = f'{{{{{VECTOR}, {VECTOR}}}}}'  # in a template
 # instructions of an operation, the last of which is its value; {last}: the one before
 INSTRUCTIONS = {
     'add': ['fadd contract {value} {0}, {1}'], 'sub': ['fsub contract {value} {0}, {1}'],
@@ -50,8 +50,8 @@ INSTRUCTIONS = {
     'both': ['and {mask} {0}, {1}'], 'either': ['or {mask} {0}, {1}'],
     'no': ['xor {mask} {0}, {true}'], 'flag': ['uitofp {mask} {0} to {value}'],
     'any': ['bitcast {mask} {0} to i{width}', 'icmp ne i{width} {last}, 0'],
-    'sincos': ['call {pair} @sincos({value} {0})'],
-    'sin': ['extractvalue {pair} {0}, 0'], 'cos': ['extractvalue {pair} {0}, 1'],
+    'sincos': [f'call {_PAIR} @sincos({{value}} {{0}})'],
+    'sin': [f'extractvalue {_PAIR} {{0}}, 0'], 'cos': [f'extractvalue {_PAIR} {{0}}, 1'],
 }
 
 
@@ -86,6 +86,19 @@ def kind_of(count: int) -> Kind:
     return Kind(1, 'double', 'i1', 'f64', '1') if count == 1 else Kind(
         width, f'<{width} x double>', f'<{width} x i1>', f'v{width}f64',
         f'<{", ".join(["i1 1"] * width)}>')
+
+
+def _templates(name: str, count: int) -> list[str]:
+    """Return the instructions of an operation on vectors of this length."""
+    return _filled(tuple(INSTRUCTIONS[name]), count)
+
+
+@lru_cache(maxsize=None)
+def _filled(instructions: tuple[str, ...], count: int) -> list[str]:
+    filled = list(instructions)
+    for field, text in kind_of(count)._asdict().items():
+        filled = [each.replace(f'{{{field}}}', f'{text}') for each in filled]
+    return filled
 
 
 # --- modules and functions ------------------------------------------------------------------
@@ -163,18 +176,15 @@ class Printer:
         self._merged: dict[int, list[str]] = {}
         for place, operation in enumerate(operations):
             self._names.append('')
-            instructions = INSTRUCTIONS.get(operation.name)
-            self._names[place] = (_PRINTERS[operation.name](self, place, operation) or ''
-                                  ) if instructions is None else (
-                self._instructions(operation, instructions))
+            self._names[place] = self._instructions(operation) if (
+                operation.name in INSTRUCTIONS) else (
+                    _PRINTERS[operation.name](self, place, operation) or '')
 
-    def _instructions(self, operation: Operation, instructions: list[str]) -> str:
-        kind, last = kind_of(operation.length), ''
+    def _instructions(self, operation: Operation) -> str:
+        last = ''
         given = [self.text(each, operation.length) for each in operation.operands]
-        for each in instructions:
-            last = self._write(each.format(
-                *given, value=kind.value, mask=kind.mask, suffix=kind.suffix, true=kind.true,
-                width=kind.width, last=last, pair=_PAIR))
+        for each in _templates(operation.name, operation.length):
+            last = self._write(each.format(*given, last=last))
         return last
 
     def text(self, value: Value, count: int = 1) -> str:
@@ -329,6 +339,11 @@ class Printer:
         self._begin(done)
         return out
 
+    def _inverse(self, _place: int, operation: Operation) -> str:
+        array, (size,) = self.text(operation.operands[0]), operation.data
+        self.lines.append(f'  call void @invert(ptr {array}, i64 {size}, i64 {stride_of(size)})')
+        return array
+
     def _row(self, _place: int, operation: Operation) -> str:
         argument, = operation.data
         kind: Any = self._program.arguments[argument]
@@ -469,7 +484,8 @@ _PRINTERS: dict[str, Callable] = {
     'gather': Printer._gather, 'spread': Printer._spread, 'take': Printer._take,
     'reduce': Printer._reduce, **dict.fromkeys(('input', 'result', 'element'), Printer._load),
     'store': Printer._store, 'array': Printer._array, 'address': Printer._address,
-    'call': Printer._call, 'row': Printer._row, 'rows': Printer._rows, 'search': Printer._search,
+    'call': Printer._call, 'inverse': Printer._inverse, 'row': Printer._row,
+    'rows': Printer._rows, 'search': Printer._search,
     'selector': Printer._selector, 'choice': Printer._choice, 'case': Printer._case,
     'yield': Printer._yield, 'end': Printer._end, 'loop': Printer._loop,
     **dict.fromkeys(('merged', 'variable'), Printer._part), 'counter': Printer._counter,

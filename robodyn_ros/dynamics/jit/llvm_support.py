@@ -95,6 +95,99 @@ body:
 done:
   ret void
 }
+; inverse of a symmetric matrix: its lower triangle, in rows of whole vectors of VECTOR
+define internal void @invert(ptr %a, i64 %size, i64 %stride) {
+start:
+  %column = alloca double, i64 %stride, align 64
+  %last = sub i64 %size, 1
+  br label %pivot
+pivot:
+  %k = phi i64 [ 0, %start ], [ %k1, %swept ]
+  %beginning = mul i64 %k, %stride
+  br label %take
+take:
+  %j = phi i64 [ 0, %pivot ], [ %j1, %take ]
+  %below = icmp sgt i64 %j, %k
+  %row = select i1 %below, i64 %j, i64 %k
+  %place = select i1 %below, i64 %k, i64 %j
+  %offset = mul i64 %row, %stride
+  %index = add i64 %offset, %place
+  %from = getelementptr double, ptr %a, i64 %index
+  %x = load double, ptr %from
+  %to = getelementptr double, ptr %column, i64 %j
+  store double %x, ptr %to
+  %j1 = add i64 %j, 1
+  %taken = icmp eq i64 %j1, %size
+  br i1 %taken, label %ready, label %take
+ready:
+  %at = getelementptr double, ptr %column, i64 %k
+  %diagonal = load double, ptr %at
+  %scale = fdiv double 1.0, %diagonal
+  br label %rows
+rows:
+  %i = phi i64 [ 0, %ready ], [ %i1, %updated ]
+  %start_of_row = mul i64 %i, %stride
+  %factor_at = getelementptr double, ptr %column, i64 %i
+  %own = load double, ptr %factor_at
+  %factor = fmul double %own, %scale
+  %f0 = insertelement VECTOR undef, double %factor, i32 0
+  %factors = shufflevector VECTOR %f0, VECTOR undef, <4 x i32> zeroinitializer
+  br label %update
+update:
+  %v = phi i64 [ 0, %rows ], [ %v1, %update ]
+  %where = add i64 %start_of_row, %v
+  %element = getelementptr double, ptr %a, i64 %where
+  %before = load VECTOR, ptr %element, align 8
+  %c_at = getelementptr double, ptr %column, i64 %v
+  %c = load VECTOR, ptr %c_at, align 8
+  %product = fmul contract VECTOR %factors, %c
+  %after = fsub contract VECTOR %before, %product
+  store VECTOR %after, ptr %element, align 8
+  %v1 = add i64 %v, 4
+  %again = icmp sle i64 %v1, %i
+  br i1 %again, label %update, label %updated
+updated:
+  %i1 = add i64 %i, 1
+  %done = icmp eq i64 %i1, %size
+  br i1 %done, label %set, label %rows
+set:
+  %m = phi i64 [ 0, %updated ], [ %m1, %set ]
+  %under = icmp sgt i64 %m, %k
+  %line = select i1 %under, i64 %m, i64 %k
+  %spot = select i1 %under, i64 %k, i64 %m
+  %shift = mul i64 %line, %stride
+  %target_index = add i64 %shift, %spot
+  %target = getelementptr double, ptr %a, i64 %target_index
+  %c_here = getelementptr double, ptr %column, i64 %m
+  %y = load double, ptr %c_here
+  %scaled = fmul double %y, %scale
+  store double %scaled, ptr %target
+  %m1 = add i64 %m, 1
+  %all = icmp eq i64 %m1, %size
+  br i1 %all, label %swept, label %set
+swept:
+  %centre = add i64 %beginning, %k
+  %pivot_at = getelementptr double, ptr %a, i64 %centre
+  %opposite = fneg double %scale
+  store double %opposite, ptr %pivot_at
+  %k1 = add i64 %k, 1
+  %finished = icmp eq i64 %k1, %size
+  br i1 %finished, label %turn, label %pivot
+turn:
+  %count = mul i64 %size, %stride
+  br label %negate
+negate:
+  %n = phi i64 [ 0, %turn ], [ %n1, %negate ]
+  %p = getelementptr double, ptr %a, i64 %n
+  %value = load VECTOR, ptr %p, align 8
+  %negative = fneg VECTOR %value
+  store VECTOR %negative, ptr %p, align 8
+  %n1 = add i64 %n, 4
+  %end = icmp eq i64 %n1, %count
+  br i1 %end, label %return, label %negate
+return:
+  ret void
+}
 ; one or more doubles
 define internal void @copy(i64 %from, i64 %to, i64 %size) {
 start:

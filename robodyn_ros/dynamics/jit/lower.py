@@ -15,7 +15,8 @@ LLVM IR (`llvm`), each operation by itself. Arithmetic is that of the graph; bes
 - `loop` with the first values of its `variable`s, whose next values its `yield` has; `counter` is
   the number of the iteration. Behind the `end` the variables have their last values;
 - `array` with some values in memory, `address` of those of an argument; `call`, whose value is the
-  array of its results; `row` of a table, `rows` and `search`, see `flow`;
+  array of its results; `inverse` of a symmetric matrix in an
+  array, in its place; `row` of a table, `rows` and `search`, see `flow`;
 - `block`, where a long function is cut.
 
 Sines are computed as many side by side as possible, before other nodes of their region. Numbers in
@@ -26,6 +27,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+import math
 from typing import Any, NamedTuple
 
 from robodyn_ros.dynamics.jit.graph import Region, Symbol
@@ -216,7 +218,14 @@ class Lowering:
         if operation == 'input':
             room = int(self.program.arguments[source])  # how many may be read
             return self.emit('input', (), (source, position, room), count)
-        kind: Any = self.program.arguments[self.program.graph.node(source)[1]]
+        owner = self.program.graph.node(source)[1]
+        if owner == 'matrix':
+            # rows of the lower triangle begin at multiples of a vector
+            size = self.operations[self.values[source.index]].data[0]
+            row = (math.isqrt(8 * position + 1) - 1) // 2
+            place = row * stride_of(size) + position - row * (row + 1) // 2
+            return self.emit(operation, [self.values[source.index]], (place, place + 1))
+        kind: Any = self.program.arguments[owner]
         room = kind.columns if operation == 'element' else kind.outputs + WIDEST
         return self.emit(operation, [self.values[source.index]], (position, room), count)
 
@@ -558,6 +567,16 @@ class Lowering:
         return self._once(('array', *map(repr, values)), lambda: self.emit(
             'array', values, tuple(each[:2] for each in pieces), count))
 
+    def _inverse(self, index: int, _kind: str, *values) -> None:
+        self.values[index] = self.inverted([self.operand(each) for each in values])
+
+    def inverted(self, values: Sequence[Value]) -> Value:
+        """Add the inverse of a symmetric matrix of which the lower triangle is given."""
+        size = math.isqrt(2 * len(values))
+        places = [i * stride_of(size) + j for i in range(size) for j in range(i + 1)]
+        array = self.emit('array', values, tuple((k, 1) for k in places), size * stride_of(size))
+        return self.emit('inverse', [array], (size,))
+
     def _table(self, index: int, argument: int, *operands) -> None:
         """Add `row`, `rows` or `search`."""
         given = [self.operand(each) for each in operands[:3]]
@@ -568,7 +587,13 @@ class Lowering:
 _WRITERS = {
     'branch': '_branch', 'switch': '_switch', 'iterate': '_iterate', 'iterated': '_iterated',
     **dict.fromkeys(MEMORY, '_load'), 'call': '_call',
+    'inverse': '_inverse',
     **dict.fromkeys(('row', 'rows', 'search'), '_table')}
+
+
+def stride_of(size: int) -> int:
+    """Return the distance of the rows of a matrix in memory: a whole number of vectors."""
+    return -(-size // WIDTH) * WIDTH
 
 
 def is_mask(operations: Sequence[Operation], value: Value) -> bool:

@@ -18,7 +18,7 @@ from robodyn_ros.exceptions import KernelError
 CHOICES = ('branch', 'switch')
 _FORKS = (*CHOICES, 'iterate', 'variable')
 # not computed before a loop, which may not run at all
-_EXPENSIVE = (*CHOICES, 'chosen', 'iterate', 'iterated', 'call', 'result')
+_EXPENSIVE = (*CHOICES, 'chosen', 'iterate', 'iterated', 'call', 'inverse', 'result')
 
 
 class Schedule:

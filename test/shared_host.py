@@ -40,7 +40,12 @@ int main(int count, char ** arguments)
     fprintf(stderr, "%s", error.what());
     return 1;
   }
-  CycleLoop loop(*block, count < 3);
+  bool real_time = false, carried = false;
+  for (int k = 2; k < count; ++k) {
+    real_time = real_time || !std::strcmp(arguments[k], "real_time");
+    carried = carried || !std::strcmp(arguments[k], "carried");
+  }
+  CycleLoop loop(*block, !real_time, carried);
   for (;;) {
     const int command = getchar();
     double answer[JOINTS + 3] = {};
@@ -148,16 +153,18 @@ class ControllerProcess:
     """
     An exported controller in a process of its own, and a simulated arm as its hardware.
 
-    The arm is the model without friction and rotors; an update is a millisecond, or, in real time,
+    The arm is the model without friction and rotors, whose driver adds the gravity torque if it is
+    `carried`; an update is a millisecond, or, in real time,
     the time since the last one.
     """
 
-    def __init__(self, program, block, model, q, real_time=False):
+    def __init__(self, program, block, model, q, real_time=False, carried=False):
         self.process = subprocess.Popen(
-            [program, block, *['real_time'] * real_time], stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            [program, block, *['real_time'] * real_time, *['carried'] * carried],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self._last = time.monotonic() if real_time else None
         self._dynamics, self._n = Dynamics(model), model.nv
+        self._carried = carried
         self.q, self.qd, self.stamp = np.array(q, dtype=float), np.zeros(model.nv), 0
         self.torque, self.mode, self.fault = np.full(model.nv, np.nan), 0.0, 0.0
 
@@ -205,7 +212,7 @@ class ControllerProcess:
         steps = max(1, round(passed / 1e-3))
         for _ in range(steps if result else 0):
             self.qd += passed / steps * self._dynamics.forward_dynamics(
-                self.q, self.qd, self.torque)
+                self.q, self.qd, self.torque + self._carried * self._dynamics.gravity(self.q))
             self.q += passed / steps * self.qd
         return result
 

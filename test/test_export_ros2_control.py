@@ -96,7 +96,7 @@ class Owner:
     def run(self, updates):
         for _ in range(updates):
             self.arm.update()
-        self.loop.exchange.refresh()
+        self.loop.data.refresh()
 
 
 @pytest.fixture
@@ -181,6 +181,17 @@ def test_alone_it_holds_the_arm(arm):
     assert all(arm.update() for _ in range(1000))
     assert arm.mode == modes.HOLD and arm.fault == 0.0
     assert np.abs(arm.q - START).max() < 1e-3
+
+
+def test_a_driver_that_adds_the_gravity_torque_gets_none(program, block):
+    process = ControllerProcess(program, block, RobotModel.from_urdf(SMALL), START, carried=True)
+    process.activate()
+    for _ in range(300):
+        process.update()
+    assert np.abs(process.q - START).max() < 1e-6 and np.abs(process.torque).max() < 1e-6
+    process.ask('e')
+    assert np.abs(process.torque).max() < 1e-6
+    process.close()
 
 
 def test_it_takes_the_arm_over_with_the_first_finite_state(arm):
@@ -442,7 +453,7 @@ def test_the_owner_moves_the_arm(owner):
         largest = max(largest, np.abs(owner.arm.q - owner.controller.reference.q).max())
     assert owner.controller.mode is Mode.HOLD and not owner.controller.fault
     assert np.abs(owner.arm.q - goal).max() < 1e-3 and largest < 5e-3
-    rows = owner.loop.exchange.rows()
+    rows = owner.loop.data.rows()
     assert len(rows) == len({row.stamp for row in rows}) > 500
 
 

@@ -30,6 +30,7 @@ using hardware_interface::HW_IF_VELOCITY;
 constexpr double NOT_A_NUMBER = std::numeric_limits<double>::quiet_NaN();
 constexpr auto REPORT = std::chrono::milliseconds(200);
 constexpr auto LONGEST_STOP = std::chrono::seconds(2);
+const char * const CARRIED = "driver_compensates_gravity";  // without a default
 const char * const DRIVE_GAINS[] = {"kp", "kd"};
 const char * const NAMES[] = @PREFIX@JOINT_NAMES;
 const char * const SPEED_UNITS[] = @PREFIX@JOINT_SPEED_UNITS;
@@ -49,6 +50,7 @@ CallbackReturn Controller::on_init()
   auto_declare<std::vector<std::string>>("joints", {std::begin(NAMES), std::end(NAMES)});
   auto_declare<std::string>("block", "@BLOCK@");
   auto_declare<bool>("effort_states", false);
+  get_node()->declare_parameter(CARRIED, rclcpp::ParameterType::PARAMETER_BOOL);
   auto_declare<double>("reference_reach", 0.2);
   auto_declare<std::vector<double>>("drive_kp", std::vector<double>());
   auto_declare<std::vector<double>>("drive_kd", std::vector<double>());
@@ -64,6 +66,13 @@ bool Controller::read_parameters()
   reach_ = node->get_parameter("reference_reach").as_double();
   drive_kp_ = node->get_parameter("drive_kp").as_double_array();
   drive_kd_ = node->get_parameter("drive_kd").as_double_array();
+  if (!node->get_parameter(CARRIED, carried_)) {
+    RCLCPP_ERROR(
+      log, "who carries the arm? Set %s: true if the hardware adds the gravity torque itself (as "
+      "those of Franka, KUKA FRI, UR), or false if the efforts of this controller are all that "
+      "moves the joints", CARRIED);
+    return false;
+  }
   if (joints_.size() != static_cast<size_t>(JOINTS)) {
     RCLCPP_ERROR(
       log, "joints has %zu names, the exported arm %d joints: leave it out, or list the names of "
@@ -124,7 +133,8 @@ CallbackReturn Controller::on_configure(const rclcpp_lifecycle::State &)
     RCLCPP_ERROR(node->get_logger(), "%s", error.what());
     return CallbackReturn::FAILURE;
   }
-  loop_ = std::make_unique<CycleLoop>(*block_, node->get_parameter("use_sim_time").as_bool());
+  loop_ = std::make_unique<CycleLoop>(
+    *block_, node->get_parameter("use_sim_time").as_bool(), carried_);
   timer_ = node->create_wall_timer(REPORT, [this] {report();});
   RCLCPP_INFO(
     node->get_logger(), "@ROBOT@, %d joints; shared block %s", JOINTS, block_->name().c_str());

@@ -59,7 +59,7 @@ private:
   std::vector<std::string> joints_;
   std::vector<double> drive_kp_, drive_kd_;  // empty: the hardware takes an effort only
   double reach_ = 0.0;
-  bool measures_effort_ = false;
+  bool measures_effort_ = false, carried_ = false;
 
   Commands effort_, position_, velocity_, kp_, kd_;
   States q_, qd_, measured_effort_;

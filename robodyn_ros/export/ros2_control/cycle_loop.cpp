@@ -47,8 +47,8 @@ bool is_finite(const @NAME@_state & state)
 
 }  // namespace
 
-CycleLoop::CycleLoop(SharedBlock & block, bool simulated)
-: block_(block), simulated_(simulated)
+CycleLoop::CycleLoop(SharedBlock & block, bool simulated, bool carried)
+: block_(block), simulated_(simulated), carried_(carried)
 {
 }
 
@@ -57,6 +57,9 @@ void CycleLoop::activate()
   *memory_ = @NAME@_initial_memory;
   program_ = @NAME@_initial_program;
   program_.acceptance.simulated = simulated_ ? 1.0 : 0.0;
+  for (int j = 0; carried_ && j < JOINTS; ++j) {
+    program_.gains.gravity_scale[j] = program_.gains.safe_gravity_scale[j] = 0.0;
+  }
   begun_ = guided_ = owned_ = follows_ = stopping_ = false;
   taken_ = released_ = 0;
   turn_ = @NAME@_initial_turn_memory;

@@ -28,8 +28,9 @@ struct DriveCommand
 class CycleLoop
 {
 public:
-  /// simulated: whether the time of the cycle is that of the stamps.
-  CycleLoop(SharedBlock & block, bool simulated);
+  /// simulated: whether the time of the cycle is that of the stamps. carried: whether the hardware
+  /// adds the gravity torque, which is then not commanded.
+  CycleLoop(SharedBlock & block, bool simulated, bool carried);
 
   /// Forget the last activation: the next update with a finite state takes the arm over.
   void activate();
@@ -99,7 +100,7 @@ private:
   void rest();
 
   SharedBlock & block_;
-  const bool simulated_;
+  const bool simulated_, carried_;
   @NAME@_state state_ = {};
   @NAME@_turn_inputs inputs_ = {};
   @NAME@_turn_memory turn_ = @NAME@_initial_turn_memory;

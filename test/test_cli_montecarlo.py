@@ -78,6 +78,14 @@ def test_what_ends_runs_is_counted(capsys, tmp_path):
     assert max(map(len, printed.splitlines())) <= 100
 
 
+def test_arms_far_lighter_than_their_model_end_as_if_carried_twice(capsys, tmp_path):
+    path = tmp_path / 'light.npz'
+    assert main(['montecarlo', *SHORT, '--mass', '0.9', '--output', str(path)]) == 1
+    found, printed = np.load(path), capsys.readouterr().out
+    assert set(found['code']) == {0.0, modes.CARRIED_TWICE}
+    assert f'{np.sum(found["code"] > 0.0)} as if carried twice (joint' in printed
+
+
 def test_a_goal_tolerance_ends_runs(capsys):
     options = ['--runs', '4', '--duration', '0.5', '--goal-tolerance', '1e-7']
     assert main(['montecarlo', *options]) == 1

@@ -20,7 +20,7 @@ from robodyn_ros.control.mode import EXTERNAL_LAWS, Mode
 from robodyn_ros.control.program_writer import request, write_gain_change, write_settings
 from robodyn_ros.control.settings import Settings
 from robodyn_ros.control.state import FROM_STATE, RECEIVED, REQUESTS, WAITING
-from robodyn_ros.control.steps import modes, path
+from robodyn_ros.control.steps import modes, path, plausibility
 from robodyn_ros.control.trajectory_table import write_path
 from robodyn_ros.dynamics.coupled_rollout import StatefulFunction
 from robodyn_ros.dynamics.jit import blocks
@@ -37,7 +37,10 @@ ENDINGS = {
     modes.OFF_GOAL: 'goal tolerance violated',
     modes.OFF_GOAL_SPEED: 'goal velocity tolerance violated',
     modes.UNUSABLE: 'joint state not usable', modes.LAW_NOT_FINITE: 'law not finite',
-    modes.TORQUE_NOT_FINITE: 'torque not finite', modes.COLLIDED: 'collision'}
+    modes.TORQUE_NOT_FINITE: 'torque not finite', modes.COLLIDED: 'collision',
+    plausibility.OVERSPEED: 'too fast', modes.OSCILLATES: 'oscillates',
+    modes.WANDERS: 'not held after an oscillation', modes.CARRIED_TWICE: 'as if carried twice',
+    modes.NOT_CARRIED: 'as if nobody carried it'}
 
 
 class Ending(NamedTuple):

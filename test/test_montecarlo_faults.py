@@ -13,7 +13,7 @@ from robodyn_ros.montecarlo.cases import COMPILED
 from robodyn_ros.montecarlo.distribution import distributed
 from robodyn_ros.montecarlo.results import (
     parts_of, Rate, summaries, summarised, summary, values)
-from robodyn_ros.montecarlo.runs import simulate, simulate_group
+from robodyn_ros.montecarlo.runs import run_seeds, simulate_group
 from robodyn_ros.montecarlo.scenario import case_of, scenario, seeds_of
 from robodyn_ros.montecarlo.study import Job, prepare_faults
 from tools.campaign.command import main as campaign
@@ -49,7 +49,7 @@ def study():
 
 @pytest.fixture(scope='module')
 def results(study):
-    return simulate(study, range(SLICE))
+    return run_seeds(study, range(SLICE))
 
 
 def test_a_seed_stands_for_a_fault():
@@ -64,13 +64,13 @@ def test_a_seed_stands_for_a_fault():
 
 def test_a_run_depends_on_its_seed_alone(study, results):
     chosen = [3, 44, 7, 90, 166]
-    alone = [simulate(study, [seed])[0] for seed in chosen]
+    alone = [run_seeds(study, [seed])[0] for seed in chosen]
     for one, seed in zip(alone, chosen):
         assert one == results[seed]
 
 
 def test_without_a_fault_all_criteria_hold(study):
-    for each in simulate(study, seeds_of([BY_NAME['nothing']], 0, 8)):
+    for each in run_seeds(study, seeds_of([BY_NAME['nothing']], 0, 8)):
         assert not each.failed and not each.fault, each
         assert 0.2 < each.figures.speed < 1.5 and each.figures.away < 0.01
 
@@ -233,7 +233,7 @@ def test_law_limits_and_arms_of_a_job_count(study, results):
     run, usual = scenario(other, seed), scenario(study, seed)
     assert other.control.settings.mode == 'joint_impedance'
     assert run.draw == usual.draw and (run.friction == 1.0).all() and (usual.friction != 1.0).all()
-    found, = simulate(other, [seed])
+    found, = run_seeds(other, [seed])
     assert found.figures.finite and found.figures != results[seed].figures
 
 
@@ -255,6 +255,6 @@ def test_a_search_finds_worse_cases_than_the_seed(study):
     case = BY_NAME['torque lost']
     seed = seeds_of([case], 0, 1)[0]
     found = search(study, case, 'speed', seed, generations=2)
-    assert found.value > simulate(study, [seed])[0].figures.speed
+    assert found.value > run_seeds(study, [seed])[0].figures.speed
     again, = runs_of(study, case, seed, [found.draw])
     assert again.figures.speed == found.value and again.failed == found.failed

@@ -11,7 +11,7 @@ from robodyn_ros.montecarlo import measured
 from robodyn_ros.montecarlo.cases import COMPILED
 from robodyn_ros.montecarlo.plans import activated, noise_of, plan_of
 from robodyn_ros.montecarlo.plants import DrawnPlant, LATEST, SOFTEST, SPRING_DAMPING, STIFFEST
-from robodyn_ros.montecarlo.runs import simulate
+from robodyn_ros.montecarlo.runs import run_seeds
 from robodyn_ros.montecarlo.scenario import plant_of, scenario, seeds_of
 from robodyn_ros.montecarlo.study import Job, prepare_faults
 from robodyn_ros.simulation import Plant
@@ -158,14 +158,14 @@ def test_wrists_with_rotors_and_masses_that_the_model_lacks_rest(study):
     seeds = seeds_of([NOTHING], 0, 12)
     chosen = [seeds[k] for k in (1, 3, 5, 9, 11)]
     assert not any(DrawnPlant.of(study.model, plant_of(seed)).stiffness.any() for seed in chosen)
-    for each in simulate(study, chosen):
+    for each in run_seeds(study, chosen):
         assert not each.failed and not each.fault
 
 
 @pytest.mark.parametrize('plant', [33, 65, 86, 150, 324, 363, 399])
 def test_elastic_joints_that_swing_are_calmed_before_and_after_a_fault(study, plant):
     """Each was far above its limits: by damping, a collision, a changed source of velocities."""
-    run, = simulate(study, [seeds_of([NOTHING], 0, plant + 1)[-1]])
+    run, = run_seeds(study, [seeds_of([NOTHING], 0, plant + 1)[-1]])
     assert not run.failed
 
 
@@ -182,11 +182,11 @@ def test_springs_carry_the_weight_at_the_begin(study):
 def test_runs_of_drawn_plants_depend_on_their_seeds_alone(study):
     """A plant that is measured alone, and a run beside others that end earlier."""
     seeds = seeds_of([NOTHING], 0, 3)
-    together = simulate(study, seeds)
+    together = run_seeds(study, seeds)
     assert [plant_of(seed) for seed in seeds] == [0, 1, 2]
     measured.measured.cache_clear()
     for seed, one in zip(seeds, together):
-        assert simulate(study, [seed]) == [one]
+        assert run_seeds(study, [seed]) == [one]
 
 
 def test_steps_of_drawn_plants_are_those_of_the_readable_code(study):

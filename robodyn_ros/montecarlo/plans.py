@@ -1,4 +1,4 @@
-"""Plans of the runs of the compiled campaign, and what the loop takes of them."""
+"""Plans of runs with faults, and what the loop takes of them."""
 
 from __future__ import annotations
 

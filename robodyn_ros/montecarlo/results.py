@@ -13,7 +13,7 @@ from scipy.stats import beta
 
 from robodyn_ros.montecarlo.cases import Case, COMPILED
 from robodyn_ros.montecarlo.distribution import distributed
-from robodyn_ros.montecarlo.runs import Result, simulate
+from robodyn_ros.montecarlo.runs import Result, run_seeds
 from robodyn_ros.montecarlo.scenario import seeds_of
 from robodyn_ros.montecarlo.study import GROUP, Job, prepare_faults
 from robodyn_ros.text import number, table
@@ -152,7 +152,7 @@ def simulate_faults(job: Job, cases: Sequence[Case] = COMPILED, runs: int | None
 
 def summarised(job: Job, seeds: Sequence[int]) -> tuple[Summary, int]:
     """Return the summary of some seeds of a fault, and their number of steps, in any process."""
-    found = simulate(prepare_faults(job), seeds)
+    found = run_seeds(prepare_faults(job), seeds)
     return summary(found[0].case, found), sum(each.steps for each in found)
 
 

@@ -1,4 +1,4 @@
-"""Runs of the compiled campaign: simulated together, and judged by the written criteria."""
+"""Runs with faults: simulated together, and judged by the written criteria."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Result:
     steps: int
 
 
-def simulate(study: FaultStudy, seeds: Iterable[int]) -> list[Result]:
+def run_seeds(study: FaultStudy, seeds: Iterable[int]) -> list[Result]:
     """Return the results of some seeds, in order."""
     by_case: dict[str, list[Scenario]] = {}
     order = []

@@ -1,4 +1,4 @@
-"""One run of the compiled campaign: fault, arm, motion and sensors, all from one seed."""
+"""One run: fault, arm, motion and sensors, all from one seed."""
 
 from __future__ import annotations
 

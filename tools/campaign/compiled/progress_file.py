@@ -1,4 +1,4 @@
-"""Results of the compiled campaign in a file, which an interrupted campaign continues."""
+"""Results of compiled runs in a file, which an interrupted campaign continues."""
 
 from __future__ import annotations
 

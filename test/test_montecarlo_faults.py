@@ -9,6 +9,7 @@ import pytest
 from robodyn_ros.cli.main import main
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model.robot import Robot
+from robodyn_ros.montecarlo import simulate_faults
 from robodyn_ros.montecarlo.cases import COMPILED
 from robodyn_ros.montecarlo.distribution import distributed
 from robodyn_ros.montecarlo.results import (
@@ -235,6 +236,18 @@ def test_law_limits_and_arms_of_a_job_count(study, results):
     assert run.draw == usual.draw and (run.friction == 1.0).all() and (usual.friction != 1.0).all()
     found, = run_seeds(other, [seed])
     assert found.figures.finite and found.figures != results[seed].figures
+
+
+def test_an_interrupted_study_shows_what_was_done(monkeypatch, capsys, tmp_path):
+    def parts(*given):
+        yield from list(simulate_faults(*given))[:1]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr('robodyn_ros.cli.montecarlo.simulate_faults', parts)
+    path = tmp_path / 'runs.json'
+    assert main(['montecarlo', '--faults', 'nothing', '--runs', '65', '--output', str(path)]) == 0
+    assert '64 of 64 runs passed' in capsys.readouterr().out
+    assert json.loads(path.read_text(encoding='utf-8'))['runs'] == 64
 
 
 def test_faults_are_listed(capsys):

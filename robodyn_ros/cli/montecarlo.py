@@ -184,18 +184,23 @@ def _run_faults(options, job: Job, model, steps: Steps, cases: Sequence[Case]) -
     runs = options.runs or GROUP * len(cases)
     with steps(f'{runs} runs of {len(cases)} faults') as step:
         found, done = [], 0
-        for each in simulate_faults(job, cases, runs, options.seed, options.workers,
-                                    options.scheduler):
-            found.append(each)
-            done += each[0].failed.runs
-            steps.tick(f'{done} of {runs}')
+        try:
+            for each in simulate_faults(job, cases, runs, options.seed, options.workers,
+                                        options.scheduler):
+                found.append(each)
+                done += each[0].failed.runs
+                steps.tick(f'{done} of {runs}')
+        except KeyboardInterrupt:
+            if not found:
+                raise
+            steps.write_line('interrupted: results of what was done')
         step.result = f'{sum(made for _, made in found):,} steps of cycle and arm'
     summed = summaries(cases, [each for each, _ in found])
     for line in ('', *lines(summed)):
         steps.write_line(line)
     if options.output:
         options.output.write_text(as_json(summed, {
-            'robot': model.name, 'first_seed': options.seed, 'runs': runs}), encoding='utf-8')
+            'robot': model.name, 'first_seed': options.seed, 'runs': done}), encoding='utf-8')
     return not any(each.failed.events for each in summed)
 
 

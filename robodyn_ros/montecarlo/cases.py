@@ -22,7 +22,7 @@ class Case(NamedTuple):
         Name for `--faults`; with the seed it determines the draw.
     description : str
         What is done.
-    effect : Effect
+    effect : object
         What it does; for processes also a function that does it.
     requirements : Requirements
         What must hold, in numbers.

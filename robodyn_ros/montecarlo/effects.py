@@ -1,10 +1,15 @@
-"""Effects of faults that live in states, commands, motors, loads or time, as numbers of a draw."""
+"""
+Effects of faults that live in states, commands, motors, loads or time, as numbers of a draw.
+
+`numbers(draw, model, dt, random)` of each returns them by name, see `fault_numbers.FIELDS`,
+without the times of the fault, for the nominal arm and the period of its states in s; `random` is
+the generator of what the draw does not have.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 import math
-from typing import Protocol
 import zlib
 
 import numpy as np
@@ -57,28 +62,6 @@ class Draw:
                    float(random.choice([-1.0, 1.0])))
 
 
-class Effect(Protocol):
-    """What a fault does."""
-
-    def numbers(self, draw: Draw, model: RobotModel, dt: float, random: np.random.Generator
-                ) -> Numbers:
-        """
-        Return the numbers of a fault by name, see `fault_numbers.FIELDS`, without its times.
-
-        Parameters
-        ----------
-        draw : Draw
-            Random values of the run.
-        model : RobotModel
-            Nominal arm.
-        dt : float
-            Period of the states, s.
-        random : numpy.random.Generator
-            Generator of what the draw does not have.
-
-        """
-
-
 def _chosen(model: RobotModel, draw: Draw, count: int) -> NDArray:
     """Return 1 for the joints that have the fault; all if the count is 0."""
     flags = np.zeros(model.nv)
@@ -114,7 +97,7 @@ class Faulty:
         return draw.amount * (draw.sign if self.amount == 'signed' else 1.0)
 
     def numbers(self, draw: Draw, model: RobotModel, dt: float, random) -> Numbers:
-        """Return the numbers, see `Effect`."""
+        """Return the numbers."""
         found = dict(KINDS[self.kind].numbers(_chosen(model, draw, self.joints),
                                               self.size(draw) if self.amount else 0.0))
         if 'delay' in found:  # in steps
@@ -134,7 +117,7 @@ class Loaded:
                        np.array([0.0, 0.0, 0.05]), _POINT)
 
     def numbers(self, draw: Draw, model: RobotModel, dt: float, random) -> Numbers:
-        """Return the numbers, see `Effect`."""
+        """Return the numbers."""
         payload = self.payload(draw, model)
         return {'load': payload.parameters_in_body(model.link(payload.link))}
 
@@ -152,7 +135,7 @@ class Tilted:
         return np.array([[1.0, 0.0, 0.0], [0.0, cos, sin], [0.0, -sin, cos]]) @ model.gravity
 
     def numbers(self, draw: Draw, model: RobotModel, dt: float, random) -> Numbers:
-        """Return the numbers, see `Effect`."""
+        """Return the numbers."""
         return {'gravity': self.gravity(draw, model) - model.gravity}
 
 
@@ -161,7 +144,7 @@ class Offset:
     """An encoder whose position jumps, and jumps back."""
 
     def numbers(self, draw: Draw, model: RobotModel, dt: float, random) -> Numbers:
-        """Return the numbers, see `Effect`."""
+        """Return the numbers."""
         return {'position': draw.sign * draw.amount * _chosen(model, draw, 1)}
 
 
@@ -170,7 +153,7 @@ class SecondPublisher:
     """Another node that publishes joint states of another position, at rest."""
 
     def numbers(self, draw: Draw, model: RobotModel, dt: float, random) -> Numbers:
-        """Return the numbers, see `Effect`."""
+        """Return the numbers."""
         return {'every': _EVERY, 'phase': 1.0, 'velocity_gain': 0.0, 'effort': math.nan,
                 'position': draw.sign * draw.amount * _chosen(model, draw, 1)}
 
@@ -182,7 +165,7 @@ class InLoop:
     kind: str
 
     def numbers(self, draw: Draw, model: RobotModel, dt: float, random) -> Numbers:
-        """Return the numbers, see `Effect`; requests have none."""
+        """Return the numbers; requests have none."""
         direction = random.standard_normal(3)
         weight = float(model.mass.sum() * np.linalg.norm(model.gravity))
         force = draw.amount * weight * direction / np.linalg.norm(direction)

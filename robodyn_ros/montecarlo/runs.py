@@ -73,15 +73,14 @@ def run_seeds(study: FaultStudy, seeds: Iterable[int]) -> list[Result]:
     return [found[seed] for seed in order]
 
 
-def simulate_group(study: FaultStudy, group: Sequence[Scenario], lockstep: bool = False
-                   ) -> list[Result]:
+def simulate_group(study: FaultStudy, group: Sequence[Scenario]) -> list[Result]:
     """Return the results of at most `GROUP` runs, in order."""
     found = {id(run): judged(study, plan, record, memory, good)
-             for run, plan, record, memory, good in recorded(study, group, lockstep)}
+             for run, plan, record, memory, good in recorded(study, group)}
     return [found[id(run)] for run in group]
 
 
-def recorded(study: FaultStudy, group: Sequence[Scenario], lockstep: bool = False):
+def recorded(study: FaultStudy, group: Sequence[Scenario]):
     """
     Simulate at most `GROUP` runs together.
 
@@ -94,7 +93,7 @@ def recorded(study: FaultStudy, group: Sequence[Scenario], lockstep: bool = Fals
     """
     loop, dt = study.loop, study.plant.step_size
     plans = [plan_of(study, run) for run in group]
-    runs, rows = begun(study, plans, lockstep)
+    runs, rows = begun(study, plans)
     numbers = np.arange(len(plans))  # of the plan of each row
     # states are delayed until their faults are over, and then rows may be removed
     over = max(plan.numbers[fault_numbers.place(study.plant.nv, 'end')][0] for plan in plans)
@@ -123,7 +122,8 @@ def recorded(study: FaultStudy, group: Sequence[Scenario], lockstep: bool = Fals
                 loop.rows(runs, ~done), numbers[~done], still[~done], np.zeros(sum(~done), bool))
 
 
-def begun(study: FaultStudy, plans: Sequence[Plan], lockstep: bool) -> tuple[Runs, list[NDArray]]:
+def begun(study: FaultStudy, plans: Sequence[Plan], lockstep: bool = False
+          ) -> tuple[Runs, list[NDArray]]:
     """
     Return the runs after the begin of control, and the table of their trajectories.
 

@@ -156,27 +156,6 @@ def data(prefix: str, loads: Sequence[float], cycle: ExportedCycle | None) -> st
     return text(lines)
 
 
-def cmake(prefix: str, sources: Sequence[str]) -> str:
-    """Return the CMake file of a library, and of the example."""
-    return text([
-        'cmake_minimum_required(VERSION 3.10)', f'project({prefix} C)',
-        'if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)',
-        '  set(CMAKE_BUILD_TYPE Release)', 'endif()', '',
-        f'add_library({prefix} STATIC {" ".join(sources)})',
-        f'target_include_directories({prefix} PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})',
-        f'set_target_properties({prefix} PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON',
-        '  C_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)',
-        '# results do not depend on errno and traps: without them choices need no branches',
-        'if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")',
-        f'  target_compile_options({prefix} PRIVATE -fno-math-errno -fno-trapping-math)',
-        'endif()',
-        'if(UNIX)',
-        f'  target_link_libraries({prefix} PUBLIC m)', 'endif()',
-        '', f'add_executable({prefix}_example main.c)',
-        f'target_link_libraries({prefix}_example PRIVATE {prefix})',
-        f'set_target_properties({prefix}_example PROPERTIES C_STANDARD 99 C_EXTENSIONS OFF)'])
-
-
 def _comment(lines: Sequence[str]) -> list[str]:
     first, *rest = lines
     return [f'/* {first} */'] if not rest else [f'/* {first}', *(f' * {each}' for each in rest),

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robodyn_ros.export.c_function import CFunction
+from robodyn_ros.export import templates
 from robodyn_ros.export.dynamics_functions import LOADS
 from robodyn_ros.export.layout import array_lines
 from robodyn_ros.export.names import macro
-from robodyn_ros.export.places import Array
 from robodyn_ros.model import RobotModel
 
 if TYPE_CHECKING:
@@ -20,24 +18,31 @@ if TYPE_CHECKING:
 _STEP = 0.2    # rad or m, of the motion
 _ROOM = 0.25   # part of the way to a limit that it may take
 _MARGIN = 0.1  # rad or m from a limit where it begins
+_CALL = 'static void call_{0}(void)\n{{\n{1}\n}}\n'
 
 
 def example(export: Export) -> str:
     """Return a program that uses what is exported, and measures the time per call."""
-    name, cycle = export.name, export.cycle is not None
-    simulated = 'forward_dynamics' in export.functions
+    name, joints = export.name, macro(export.name, 'JOINTS')
     start, goal = motion(export.model)
-    values = {'@NAME@': name, '@PREFIX@': f'{macro(name, "")}_', '@JOINTS@': macro(name, 'JOINTS'),
-              '@RESULT@': str(max((each.function.outputs[0].size for each in export.dynamics),
-                                  default=1))}
-    parts = [_HEAD, *array_lines('static const double start[@JOINTS@]', start.tolist()),
-             *(array_lines('static const double goal[@JOINTS@]', goal.tolist()) if cycle else []),
-             _STATE, *([_CYCLE, _MOVE if simulated else _STILL, _FOLLOW, _RUN] if cycle else []),
-             *_timing([each.function for each in export.dynamics], cycle, name), _main(cycle)]
-    text = '\n'.join(parts)
-    for key, value in values.items():
-        text = text.replace(key, value)
-    return text
+    arrays = {key: '\n'.join(array_lines(f'static const double {key.lower()}[{joints}]',
+                                         values.tolist()))
+              for key, values in {'START': start, 'GOAL': goal}.items()}
+    calls = {}
+    for function in (each.function for each in export.dynamics):
+        given = [f'{name}_{LOADS}' if each.name == LOADS else each.name
+                 for each in function.inputs if hasattr(each, 'name')]
+        calls[function.name] = f'    {function.name}({", ".join([*given, "result"])});'
+    parts = {'simulated'} if 'forward_dynamics' in export.functions else set()
+    if export.cycle is not None:
+        parts.add('cycle')
+        calls[f'{name}_cycle'] = '    state.now += STEP;\n    run_cycle();'
+    return templates.filled('main.c', {
+        'NAME': name, 'PREFIX': f'{macro(name, "")}_', 'JOINTS': joints, **arrays,
+        'RESULT': str(max((each.function.outputs[0].size for each in export.dynamics),
+                          default=1)),
+        'CALLS': '\n'.join(_CALL.format(*each) for each in calls.items()),
+        'MEASURES': '\n'.join(f'    measure("{each}", call_{each});' for each in calls)}, parts)
 
 
 def motion(model: RobotModel) -> tuple[np.ndarray, np.ndarray]:
@@ -48,210 +53,3 @@ def motion(model: RobotModel) -> tuple[np.ndarray, np.ndarray]:
     start = np.clip(0.0, lower + inner, upper - inner)
     goal = start + np.minimum(_STEP, _ROOM * (upper - start))
     return start, goal
-
-
-def _timing(functions: Sequence[CFunction], cycle: bool, name: str) -> list[str]:
-    """Return a C function for each that calls it many times, and one that prints the times."""
-    lines, names = [], []
-    for function in functions:
-        arrays = [each for each in function.inputs if isinstance(each, Array)]
-        assert len(arrays) == len(function.inputs)
-        given = ', '.join(f'{name}_{LOADS}' if each.name == LOADS else each.name
-                          for each in arrays)
-        lines += [f'static void call_{function.name}(void)', '{',
-                  f'    {function.name}({given}, result);', '}', '']
-        names.append(function.name)
-    if cycle:
-        lines += [f'static void call_{name}_cycle(void)', '{', '    state.now += STEP;',
-                  '    run_cycle();', '}', '']
-        names.append(f'{name}_cycle')
-    return [*lines, _MEASURE, 'static void measure_all(void)', '{',
-            *(f'    measure("{each}", call_{each});' for each in names), '}', '']
-
-
-_HEAD = """\
-/*
- * Example: use of the exported functions, and their time per call.
- */
-#include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <time.h>
-
-#include "@NAME@.h"
-
-#define STEP 0.001 /* s */
-"""
-
-_STATE = """\
-
-static double q[@JOINTS@];
-static double qd[@JOINTS@];
-static double qdd[@JOINTS@];
-static double tau[@JOINTS@];
-static double result[@RESULT@];
-"""
-
-_CYCLE = """\
-static struct @NAME@_state state;
-static struct @NAME@_memory memory;
-static struct @NAME@_memory next;
-static struct @NAME@_program program;
-static double path[@PREFIX@SEGMENT];
-
-/* One cycle with the present state; a controller calls this, and sends tau. */
-static void run_cycle(void)
-{
-    for (int32_t i = 0; i < @JOINTS@; ++i) {
-        state.q[i] = q[i];
-        state.qd[i] = qd[i];
-        state.effort[i] = (double)NAN; /* not measured */
-    }
-    @NAME@_cycle(path, 1, &state, &memory, &program, tau, &next);
-    memory = next;
-}
-
-static void ask(double kind)
-{
-    program.motion.kind = kind;
-    program.motion.request += 1.0;
-}
-"""
-
-_MOVE = """\
-/* The simulated arm: semi-implicit Euler steps. */
-static void move(void)
-{
-    @NAME@_forward_dynamics(@NAME@_loads, q, qd, tau, qdd);
-    for (int32_t i = 0; i < @JOINTS@; ++i) {
-        qd[i] += STEP * qdd[i];
-        q[i] += STEP * qd[i];
-    }
-}
-"""
-
-_STILL = """\
-/* Without forward dynamics there is no simulated arm: the state stays as it is. */
-static void move(void)
-{
-    (void)qdd;
-}
-"""
-
-_FOLLOW = """\
-/* Element of a segment: coefficient of a power, of position, velocity, acceleration or effort. */
-static double *coefficient(int32_t power, int32_t kind, int32_t joint)
-{
-    return &path[1 + (((power * 4) + kind) * @JOINTS@) + joint];
-}
-
-/* Follow one quintic segment from rest to rest, from now on. */
-static void follow(double duration)
-{
-    const double t3 = duration * duration * duration;
-
-    path[0] = 0.0;
-    for (int32_t i = 0; i < @JOINTS@; ++i) {
-        const double c3 = 10.0 * (goal[i] - start[i]) / t3;
-        const double c4 = -1.5 * c3 / duration;
-        const double c5 = -0.4 * c4 / duration;
-        *coefficient(0, 0, i) = start[i];
-        *coefficient(3, 0, i) = c3;
-        *coefficient(4, 0, i) = c4;
-        *coefficient(5, 0, i) = c5;
-        *coefficient(2, 1, i) = 3.0 * c3;
-        *coefficient(3, 1, i) = 4.0 * c4;
-        *coefficient(4, 1, i) = 5.0 * c5;
-        *coefficient(1, 2, i) = 6.0 * c3;
-        *coefficient(2, 2, i) = 12.0 * c4;
-        *coefficient(3, 2, i) = 20.0 * c5;
-        program.motion.upcoming.first_q[i] = start[i];
-        program.motion.upcoming.last_q[i] = goal[i];
-        program.motion.upcoming.path_q[i] = (double)INFINITY; /* no tolerances */
-        program.motion.upcoming.path_qd[i] = (double)INFINITY;
-        program.motion.upcoming.goal_q[i] = (double)INFINITY;
-        program.motion.upcoming.goal_qd[i] = (double)INFINITY;
-    }
-    program.motion.upcoming.number += 1.0;
-    program.motion.upcoming.moment = memory.before;
-    program.motion.upcoming.row = 0.0;
-    program.motion.upcoming.rows = 1.0;
-    program.motion.upcoming.last = duration;
-    ask(@PREFIX@TO_FOLLOW);
-}
-"""
-
-_RUN = """\
-/* Control the arm for some cycles; return the largest distance from the reference. */
-static double control(int32_t cycles)
-{
-    double largest = 0.0;
-
-    state.kind = @PREFIX@KIND_FROM_STATE;
-    for (int32_t k = 0; k < cycles; ++k) {
-        state.now += STEP;
-        run_cycle();
-        for (int32_t i = 0; i < @JOINTS@; ++i) {
-            largest = fmax(largest, fabs(memory.motion.reference.q[i] - q[i]));
-        }
-        move();
-    }
-    return largest;
-}
-
-static void show(const char *what, double distance)
-{
-    (void)printf("%s: mode %.0f, fault %.0f, largest distance from the reference %.3g\\n", what,
-                 memory.motion.mode, memory.motion.fault.code, distance);
-}
-
-static void demonstrate(void)
-{
-    memory = @NAME@_initial_memory;
-    program = @NAME@_initial_program;
-    for (int32_t i = 0; i < @JOINTS@; ++i) {
-        program.gains.viscous[i] = 0.0; /* the simulated arm has no friction and no rotors */
-        program.gains.coulomb[i] = 0.0;
-        program.gains.stiction[i] = 0.0;
-        program.gains.armature[i] = 0.0;
-    }
-    /* take over the arm where it is, then hold it */
-    state.kind = @PREFIX@KIND_REQUESTS;
-    ask(@PREFIX@TO_TAKE_OVER);
-    run_cycle();
-    show("hold", control(500));
-    follow(1.0);
-    show("follow", control(1500));
-}
-"""
-
-_MEASURE = """\
-static double seconds(void)
-{
-    return (double)clock() / (double)CLOCKS_PER_SEC;
-}
-
-static void measure(const char *name, void (*call)(void))
-{
-    int32_t count = 1;
-    double passed = 0.0;
-
-    while ((passed < 0.05) && (count < 1000000)) {
-        const double begin = seconds();
-        count *= 2;
-        for (int32_t k = 0; k < count; ++k) {
-            call();
-        }
-        passed = seconds() - begin;
-    }
-    (void)printf("%s: %.3f us\\n", name, 1e6 * passed / (double)count);
-}
-"""
-
-
-def _main(cycle: bool) -> str:
-    return '\n'.join([
-        'int main(void)', '{', '    for (int32_t i = 0; i < @JOINTS@; ++i) {',
-        '        q[i] = start[i];', '        qd[i] = 0.0;', '        qdd[i] = 0.0;',
-        '        tau[i] = 0.0;', '    }', *(['    demonstrate();'] if cycle else []),
-        '    measure_all();', '    return 0;', '}', ''])

@@ -15,7 +15,7 @@ from robodyn_ros.control.shared_block import SharedLayout
 from robodyn_ros.control.steps.laws import NAMES
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
-from robodyn_ros.export import c_files
+from robodyn_ros.export import c_files, templates
 from robodyn_ros.export.c_function import CFunction, operation_count
 from robodyn_ros.export.c_support import LIBM
 from robodyn_ros.export.control_cycle import default_controller, ExportedCycle
@@ -150,7 +150,8 @@ class Export:
         name, files = self.name, self.c_sources()
         sources = [each for each in files if each.endswith('.c')]
         files['main.c'] = example(self)
-        files['CMakeLists.txt'] = c_files.cmake(name, sources)
+        files['CMakeLists.txt'] = templates.filled('CMakeLists.txt', {
+            'NAME': name, 'SOURCES': ' '.join(sources)})
         return files
 
 

@@ -30,11 +30,11 @@ from robodyn_ros import Dynamics, RobotModel
 from robodyn_ros.control import ArmController, Mode, Settings, with_slots
 from robodyn_ros.control.compiled import CompiledCycle
 from robodyn_ros.control.settings import CollisionSettings
-from robodyn_ros.control.state import RECEIVED
 from robodyn_ros.control.steps import laws
 from robodyn_ros.dynamics.jit.bound import BoundCall
 from robodyn_ros.dynamics.jit.machine import Ir, load
 from robodyn_ros.inspection.timing import Budget, Call, interleaved_times, quartiles
+from robodyn_ros.safety.acceptance import RECEIVED
 from robodyn_ros.text import table
 from robodyn_ros.trajectory import TrajectoryPoint
 

@@ -1,4 +1,4 @@
-"""Acceptance of states in the cycle: against the classes that judge states in the guard."""
+"""Acceptance of states in the cycle: against an oracle with arrays."""
 
 import math
 from types import SimpleNamespace
@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from robodyn_ros.control import ArmController, Mode
 from robodyn_ros.control.settings import StaleSettings
-from robodyn_ros.control.state import BETWEEN, FROM_STATE, REQUESTS, SILENT
 from robodyn_ros.control.terms import Term
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
-from robodyn_ros.safety import JumpDetector, StaleMonitor
+from robodyn_ros.safety.acceptance import BETWEEN, FROM_STATE, REQUESTS, SILENT
 from robodyn_ros.simulation import Plant
+from state_oracle import JumpDetector, StaleMonitor
 
 TURN = 2.0 * math.pi
-# the guard does not compare the numbers with each other
+# the oracle does not compare the numbers with each other
 NEUTRAL = {'velocity_source': 'measured', 'plausibility__motion': math.inf,
            'plausibility__repeated': math.inf, 'overspeed': math.inf}
 EPOCH = 1.7e9  # s between the local clock and that of the stamps
@@ -147,10 +147,10 @@ def test_silence_after_a_pause_is_a_fault_all_the_same(arm):
     assert 'no good data' in arm.control.fault
 
 
-# --- against the classes of the guard -----------------------------------------------------------
+# --- against an oracle -----------------------------------------------------------
 
 class Oracle:
-    """The judgement of states put together from the classes of the guard."""
+    """The judgement of states, with arrays."""
 
     def __init__(self, model, settings):
         stale = settings.stale
@@ -177,7 +177,7 @@ class Oracle:
         if not self.stale.received(arrival, stamp, clock):
             return False
         self.follow(arrival, stamp)
-        return self.stale.check(arrival).fresh
+        return self.stale.age(arrival) < self.stale.hold_after
 
     def follow(self, now, stamp):
         """Find the delay beyond the least one; the least one may grow by 2e-4 s/s."""
@@ -192,7 +192,7 @@ class Oracle:
 
 
 @pytest.mark.parametrize('seed', range(6))
-def test_states_are_judged_as_by_the_classes_of_the_guard(seed):
+def test_states_are_judged_as_with_arrays(seed):
     rng = np.random.default_rng(seed)
     model = turning()
     arm = Arm(model, stale__jump=rng.choice([0.02, 0.1]), stale__hold=0.03, stale__stop=0.1,
@@ -229,13 +229,13 @@ def test_states_are_judged_as_by_the_classes_of_the_guard(seed):
         assert int(arm.seen.refused) == oracle.refused
         np.testing.assert_array_equal(arm.seen.q, oracle.q)
         assert float(arm.seen.offset) == pytest.approx(oracle.offset, abs=1e-9)
-        verdict = oracle.stale.check(arrival)
-        assert float(arm.seen.age) == pytest.approx(verdict.age, abs=1e-9)
+        age = oracle.stale.age(arrival)
+        assert float(arm.seen.age) == pytest.approx(age, abs=1e-9)
         assert float(arm.seen.measured) <= max(before, arrival)
         expected = oracle.jumps.problem
         if np.isfinite(arm.q).all() and np.isfinite(arm.qd).all():
             assert arm.control.status.state_problem == expected
-        if not verdict.age < arm.control.settings.stale.stop:
+        if not age < arm.control.settings.stale.stop:
             assert arm.control.fault
             arm.control.reset_fault()
         if not rng.integers(3):

@@ -6,8 +6,8 @@ from lqr import command, regulator
 import numpy as np
 import pytest
 from robodyn_ros.control import Mode, Term
-from robodyn_ros.control.steps import limits
 from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.safety import walls
 from steps import array, body_of, doubles
 
 DYN = Dynamics(MODEL)
@@ -18,7 +18,7 @@ ROTORS = np.array([0.3, 0.3, 0.1, 0.1, 0.05, 0.02, 0.01])
 def braked(torque, q, qd, driven, armature=ROTORS):
     """Return a torque with the brake; driven: something else than the reference moves the arm."""
     body = body_of(DYN, gains_with(DYN, armature=armature))
-    return array(limits.brake(body, *map(doubles, (torque, q, qd, float(driven))), body.robot))
+    return array(walls.brake(body, *map(doubles, (torque, q, qd, float(driven))), body.robot))
 
 
 def braking(distance, speed, driven, side=1.0, armature=ROTORS):

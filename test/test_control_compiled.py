@@ -16,19 +16,18 @@ from time import monotonic
 import numpy as np
 import pytest
 from robodyn_ros.control import with_slots
-from robodyn_ros.control.compilation import Compilation
 from robodyn_ros.control.bound_cycle import BoundCycle
+from robodyn_ros.control.compilation import Compilation
 from robodyn_ros.control.compiled import CompiledCycle, REQUIRED
 from robodyn_ros.control.memory import Memory
 from robodyn_ros.control.program import Program
-from robodyn_ros.control.state import FROM_STATE, REQUESTS, State
 from robodyn_ros.control.steps import laws, modes, path
 from robodyn_ros.dynamics import Dynamics
-from robodyn_ros.dynamics.jit import blocks
-from robodyn_ros.dynamics.jit import builtin, machine, program
+from robodyn_ros.dynamics.jit import blocks, builtin, machine, program
 from robodyn_ros.dynamics.jit.function import Function
 from robodyn_ros.exceptions import ArgumentError, KernelError
 from robodyn_ros.model import RobotModel
+from robodyn_ros.safety.acceptance import FROM_STATE, REQUESTS, State
 
 ROOT = Path(__file__).resolve().parents[1]
 URDF = ROOT / 'urdf' / 'reference' / 'two_link_payload.urdf'

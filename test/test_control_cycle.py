@@ -13,14 +13,14 @@ from robodyn_ros.control.design import Design
 from robodyn_ros.control.memory import Memory
 from robodyn_ros.control.program import Program
 from robodyn_ros.control.program_writer import write_gains
-from robodyn_ros.control.state import (
-    BETWEEN, DUE, FROM_STATE, RECEIVED, REQUESTS, SILENT, WAITING)
 from robodyn_ros.control.steps import external_law, laws, modes
 from robodyn_ros.control.trajectory_table import Paths
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.jit import blocks
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.model import RobotModel
+from robodyn_ros.safety.acceptance import (
+    BETWEEN, DUE, FROM_STATE, RECEIVED, REQUESTS, SILENT, WAITING)
 from robodyn_ros.trajectory import Reference, Tolerances, Trajectory
 
 URDF = Path(__file__).resolve().parents[1] / 'urdf'

@@ -12,8 +12,9 @@ from random_trees import Mixture, random_tree
 from robodyn_ros.control import Mode
 from robodyn_ros.control.messages import ABORTS, Messages, PROBLEMS, TEMPLATES
 from robodyn_ros.control.rollout import ENDINGS
-from robodyn_ros.control.steps import acceptance, modes, plausibility, velocity_check
+from robodyn_ros.control.steps import modes
 from robodyn_ros.model import RobotModel
+from robodyn_ros.safety import events
 from robodyn_ros.trajectory import TrajectoryPoint
 
 SLIDING = RobotModel.from_urdf(random_tree(61, 4, Mixture(prismatic=1.0)))
@@ -94,8 +95,7 @@ def codes(module, first):
         each for each in names if each[0] == first)}
 
 
-CODES = {**codes(modes, 'SILENT'), **codes(acceptance, 'NEVER'),
-         **codes(plausibility, 'REPEATED'), **codes(velocity_check, 'CONTRADICTED')}
+CODES = {**codes(modes, 'SILENT'), **codes(events, 'NEVER'), **codes(events, 'REPEATED')}
 
 
 def event(code, joint=0, value=0.0, bound=0.0, time=0.0):
@@ -129,7 +129,7 @@ def test_an_event_is_rendered_with_all_that_it_shows(messages, name):
     (1010.0, 'it seems to be in thousandths of the unit'), (3.0, 'it seems to be in another unit'),
     (-0.4, 'its sign is opposite')])
 def test_the_ratio_of_a_velocity_shows_its_likely_defect(messages, ratio, words):
-    text = messages.text(event(velocity_check.CONTRADICTED, value=ratio))
+    text = messages.text(event(events.CONTRADICTED, value=ratio))
     assert text.endswith(words), text
 
 
@@ -141,14 +141,14 @@ def test_units_are_those_of_the_joint():
 
 def test_stamps_may_be_ahead_of_the_clock(messages):
     assert 'stamps are 1.500 s ahead of the clock' in messages.text(
-        event(acceptance.SKEWED, value=-1.5))
+        event(events.SKEWED, value=-1.5))
 
 
 @pytest.mark.parametrize('name', ['JUMPED', 'NOT_FINITE'])
 def test_why_a_state_is_not_used(messages, name):
     shown, text = EXPECTED[name]
     assert f'({messages.problem(event(CODES[name], *shown))})' in text
-    assert messages.problem(event(0.0)) == messages.problem(event(acceptance.LATE)) == ''
+    assert messages.problem(event(0.0)) == messages.problem(event(events.LATE)) == ''
 
 
 def test_nothing_has_no_text(messages):
@@ -166,7 +166,7 @@ def test_the_text_of_a_request_is_kept(messages):
 def test_silence_and_its_cause(messages):
     cause = messages.code('joints not reported: joint4')
     assert messages.text(event(modes.SILENT, value=cause)) == 'joints not reported: joint4'
-    assert messages.text(event(acceptance.UNSTAMPED, bound=cause, time=0.052)) == (
+    assert messages.text(event(events.UNSTAMPED, bound=cause, time=0.052)) == (
         SILENT + 'silent (joints not reported: joint4)')
 
 

@@ -9,12 +9,12 @@ import pytest
 from robodyn_ros.control import with_slots
 from robodyn_ros.control.contact.momentum_observer import momentum
 from robodyn_ros.control.contact.tip_wrench import compile_tip_wrench
-from robodyn_ros.control.state import State
 from robodyn_ros.control.steps import observer
 from robodyn_ros.control.terms import Term
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ModelError, ParameterError
 from robodyn_ros.model import Payload
+from robodyn_ros.safety.acceptance import State
 from steps import array, body_of, doubles, filled
 from tolerance import assert_close
 

@@ -6,9 +6,9 @@ from lying_arm import dynamics_of, LyingArm, path_of, SPRINT
 import numpy as np
 import pytest
 from robodyn_ros.control import Mode
-from robodyn_ros.control.state import BETWEEN, FROM_STATE
 from robodyn_ros.control.steps import laws
 from robodyn_ros.exceptions import ParameterError, StateError
+from robodyn_ros.safety.acceptance import BETWEEN, FROM_STATE
 
 ROBOTS = [pytest.param(robot, sprint, id=name, marks=pytest.mark.skipif(
     path_of(robot) is None, reason='no example-robot-data')) for name, robot, sprint in (

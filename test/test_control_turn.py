@@ -3,11 +3,11 @@
 import math
 
 import pytest
-from robodyn_ros.control.state import BETWEEN, COAST, FROM_STATE, REQUESTS, SILENT
 from robodyn_ros.control.turn import Inputs
 from robodyn_ros.control.turn_host import TurnHost
 from robodyn_ros.dynamics.jit import blocks
 from robodyn_ros.safety import GuardState, Phase
+from robodyn_ros.safety.acceptance import BETWEEN, COAST, FROM_STATE, REQUESTS, SILENT
 
 
 def test_a_torque_is_due_a_period_after_the_last_and_keeps_the_pace():

@@ -21,12 +21,13 @@ from robodyn_ros.cli.main import main
 from robodyn_ros.control import ArmController, Mode, with_slots
 from robodyn_ros.control.messages import Messages
 from robodyn_ros.control.shared_block import HEAD, SEGMENT_ROWS, SharedLayout, WORDS
-from robodyn_ros.control.steps import acceptance, laws, modes, plausibility
+from robodyn_ros.control.steps import laws, modes
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError, StateError
 from robodyn_ros.export import Export
 from robodyn_ros.export.fault_texts import fault_texts
 from robodyn_ros.model import RobotModel
+from robodyn_ros.safety import events
 from robodyn_ros.trajectory import TrajectoryPoint
 from shared_host import build, ControllerProcess, missing
 
@@ -326,10 +327,10 @@ def test_a_fault_has_the_text_of_the_node(program, tmp_path):
                               text=True, check=True).stdout.strip()
 
     messages = Messages(RobotModel.from_urdf(SMALL), 'tip')
-    for event in ((plausibility.OVERSPEED, 1, -4.48, 2.6, 0.0),
-                  (acceptance.JUMPED, 0, 0.5, 0.002, 0.125),
+    for event in ((events.OVERSPEED, 1, -4.48, 2.6, 0.0),
+                  (events.JUMPED, 0, 0.5, 0.002, 0.125),
                   (modes.COLLIDED, 1, 12.5, 10.0, 0.0),
-                  (acceptance.FROZEN, 0, 1.5, 0.0, 0.125)):
+                  (events.FROZEN, 0, 1.5, 0.0, 0.125)):
         expected = messages.text(SimpleNamespace(**dict(zip(
             ('code', 'joint', 'value', 'bound', 'time'), event))))
         words = expected.replace("'joint1'", "'shoulder'").replace("'joint2'", "'elbow'")

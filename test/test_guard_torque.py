@@ -12,7 +12,8 @@ from robodyn_ros.exceptions import ModelError  # noqa: E402
 from robodyn_ros.model import Payload, RobotModel  # noqa: E402
 from robodyn_ros.nodes.guard.parameters import GuardSettings  # noqa: E402
 from robodyn_ros.nodes.guard.torque import GuardTorque  # noqa: E402
-from robodyn_ros.safety import PlausibleVelocity  # noqa: E402
+from robodyn_ros.safety.acceptance import FROM_STATE  # noqa: E402
+from robodyn_ros.safety.state_judge import StateJudge  # noqa: E402
 from robodyn_ros.settings import with_values  # noqa: E402
 from robodyn_ros.simulation import Plant  # noqa: E402
 from robodyn_ros.simulation.mismatch import mismatched  # noqa: E402
@@ -46,27 +47,37 @@ class Held:
         model = MODEL if masses == 1.0 else mismatched(MODEL, masses)
         self.plant = Plant(model, STEP, damping=0.0, friction=0.0)
         self.guard = GuardTorque(self.dynamics, self.values)
-        self.report, self.velocity = report, PlausibleVelocity(MODEL.velocity_limit)
-        self.track, self.torques = [], []
+        self.judge = StateJudge(self.dynamics, self.guard.usable, hold=0.05, stop=0.25, skew=1.0,
+                                slack=0.06)
+        self.report, self.track, self.torques = report, [], []
 
     def take_over(self, q=HOME, qd=0.0):
         plant = self.plant
         plant.reset(q)
         plant.qd[:] = qd
-        self.guard.start(0.0, plant.q, self.used_velocity(0.0), None)
+        self.receive(0.0, plant.q, plant.qd, None)
+        self.guard.start(0.0, self.judge.seen.q, self.judge.seen.qd, None)
         self.torques = [self.guard.last] * LATE
         return self
 
-    def used_velocity(self, now):
-        """Return the velocity that is used."""
-        return self.velocity.update(now, self.plant.q, self.report(self.plant.qd))
+    def receive(self, now, q, qd, sent):
+        """Return the kind of cycle for a state; sent: None before the takeover."""
+        given = self.judge.given
+        given.q[:], given.qd[:], given.effort[:] = q, self.report(qd), np.nan
+        return self.judge.judge(now, True, sent)
+
+    def respond(self, now):
+        """Return the torque for the present state."""
+        plant, seen = self.plant, self.judge.seen
+        if self.receive(now, plant.q, plant.qd, self.guard.last) != FROM_STATE:
+            return self.guard.update_without_state(now)
+        return self.guard.update(now, seen.q, seen.qd)
 
     def run(self, duration, push=None, silent=False):
         plant, first = self.plant, len(self.torques)
         for k in range(first, first + round(duration / STEP)):
             now = STEP * (k - LATE + 1)
-            torque = (self.guard.update_without_state(now) if silent else
-                      self.guard.update(now, plant.q.copy(), self.used_velocity(now)))
+            torque = self.guard.update_without_state(now) if silent else self.respond(now)
             self.torques.append(torque.copy())
             plant.step(self.torques[-LATE] + (0.0 if push is None else push))
             self.track.append(plant.q.copy())
@@ -202,26 +213,11 @@ def test_an_arm_whose_velocities_are_wrong_comes_to_rest_all_the_same(factor):
     held.plant.reset(HOME)
     held.plant.qd[:] = SPEED
     for k in range(100):
-        held.velocity.update(0.002 * (k - 100), HOME + 0.002 * (k - 100) * SPEED, factor * SPEED)
+        held.receive(0.002 * (k - 100), HOME + 0.002 * (k - 100) * SPEED, SPEED, None)
     held.take_over(qd=SPEED).run(1.5)
     assert np.abs(held.plant.qd).max() < 0.01
     nominal = Held().take_over(qd=SPEED).run(1.5)
     assert np.abs(np.array(held.track) - np.array(nominal.track)).max() < 0.03
-
-
-def test_nominal_velocities_are_used_unchanged():
-    rng, velocity = np.random.default_rng(1), PlausibleVelocity(MODEL.velocity_limit)
-    for k in range(2000):
-        t = 0.002 * k
-        q, qd = 0.5 * np.sin(2.0 * t) * np.ones(7), np.cos(2.0 * t) * np.ones(7)
-        q = np.round((q + 1e-4 * rng.standard_normal(7)) / 1.5e-3) * 1.5e-3  # 12 bits
-        np.testing.assert_array_equal(velocity.update(t, q, qd), qd)
-
-
-def test_a_velocity_after_a_pause_is_the_reported_one():
-    velocity = PlausibleVelocity(MODEL.velocity_limit)
-    for t in (1.0, 1.002, 3.0):
-        np.testing.assert_array_equal(velocity.update(t, t + HOME, SPEED), SPEED)
 
 
 def load(mass):

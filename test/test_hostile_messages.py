@@ -3,16 +3,14 @@
 from array import array
 
 from hypothesis import given, HealthCheck, Phase, settings, strategies
-import numpy as np
 import pytest
 
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 import fuzz_messages  # noqa: E402
-from rclpy.serialization import serialize_message  # noqa: E402
 from robodyn_ros.exceptions import TrajectoryError  # noqa: E402
 from robodyn_ros.nodes.commands import CommandReader  # noqa: E402
-from robodyn_ros.nodes.conversions import JointStateReader, trajectory_points  # noqa: E402
+from robodyn_ros.nodes.conversions import trajectory_points  # noqa: E402
 from robodyn_ros.trajectory import arrange_points, check_trajectory, Reference  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E402
@@ -45,21 +43,6 @@ def test_names_cannot_forge_lines_of_the_log():
     reader = CommandReader(JOINTS)
     assert not reader.read_named(JointState(name=[FORGED], effort=[1.0]))
     fuzz_messages.check_words(*reader.refusals.new_lines())
-
-
-def test_effort_belongs_to_the_same_state_as_the_position():
-    reader = JointStateReader(JOINTS, np.zeros(2, dtype=bool))
-
-    def read(**fields):
-        message = JointState(**fields)
-        return reader.read(fuzz_messages.DECODER.decode(serialize_message(message)))
-
-    zero = [0.0, 0.0]
-    assert read(name=JOINTS, position=zero, velocity=zero, effort=[1.0, 2.0])
-    assert not read(name=['elbow'], position=[0.1], velocity=[0.0], effort=[7.0])
-    np.testing.assert_array_equal(reader.effort, [1.0, 2.0])
-    assert read(name=['shoulder'], position=[0.1], velocity=[0.0])
-    np.testing.assert_array_equal(reader.effort, [np.nan, 7.0])
 
 
 def test_more_points_than_any_motion_has():

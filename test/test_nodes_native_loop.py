@@ -9,13 +9,13 @@ import pytest
 pytest.importorskip('rclpy', reason='the loop needs ROS 2')
 
 import rclpy  # noqa: E402
-from robodyn_ros.control.state import FROM_STATE  # noqa: E402
 from robodyn_ros.control.turn_host import TurnHost  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
 from robodyn_ros.nodes.cdr import JointStateDecoder, JointStateWriter  # noqa: E402
 from robodyn_ros.nodes.conversions import EffortWriter  # noqa: E402
 from robodyn_ros.nodes.native import loop as native, rcl  # noqa: E402
 from robodyn_ros.nodes.polling import PolledSubscription  # noqa: E402
+from robodyn_ros.safety.acceptance import FROM_STATE  # noqa: E402
 from ros_process import wait_until  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray, Header  # noqa: E402

@@ -11,13 +11,13 @@ pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 import rclpy  # noqa: E402
 from rclpy.serialization import serialize_message  # noqa: E402
 from robodyn_ros.control import turn  # noqa: E402
-from robodyn_ros.control.state import State  # noqa: E402
 from robodyn_ros.dynamics.jit import blocks  # noqa: E402
 from robodyn_ros.nodes.cdr import JointStateDecoder  # noqa: E402
 from robodyn_ros.nodes.conversions import in_seconds  # noqa: E402
 from robodyn_ros.nodes.native import code, rcl  # noqa: E402
 from robodyn_ros.nodes.native.block import Block, Layouts, MAX_LAYOUTS  # noqa: E402
 from robodyn_ros.nodes.native.rcl import probe  # noqa: E402
+from robodyn_ros.safety.acceptance import State  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
 

@@ -28,7 +28,7 @@ ARROWS = {
     'control': PHYSICS | {'safety', 'trajectory'},
     'simulation': PHYSICS | {'safety', 'trajectory'},
     'identification': PHYSICS | {'trajectory'},
-    'export': PHYSICS | {'', 'control'},
+    'export': PHYSICS | {'', 'control', 'safety'},
     'inspection': LIBRARY | {'client'},
     'montecarlo': LIBRARY,
     'commissioning': LIBRARY | {'client', 'inspection', 'nodes'},

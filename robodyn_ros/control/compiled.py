@@ -17,8 +17,7 @@ from robodyn_ros.control.cycle import cycle
 from robodyn_ros.control.memory import Memory
 from robodyn_ros.control.pose.pose_motion import joint_bounds
 from robodyn_ros.control.program import Program
-from robodyn_ros.control.state import State
-from robodyn_ros.control.steps import acceptance, laws, learning, loop_probe, path, reception
+from robodyn_ros.control.steps import laws, learning, loop_probe, path
 from robodyn_ros.control.steps.body import PARTS
 from robodyn_ros.control.terms import Term
 from robodyn_ros.dynamics import Dynamics
@@ -28,6 +27,8 @@ from robodyn_ros.dynamics.jit.function import Function
 from robodyn_ros.dynamics.jit.lists import Lists
 from robodyn_ros.dynamics.jit.machine import LOGGER
 from robodyn_ros.exceptions import KernelError
+from robodyn_ros.safety import acceptance
+from robodyn_ros.safety.acceptance import State
 
 BLOCKS = {'state': State, 'memory': Memory, 'program': Program}
 # laws that every cycle requires: of gravity compensation, and of silence
@@ -112,8 +113,9 @@ class CompiledCycle:
         rows, *rest = learning.sizes(d)
         self._add_table('learning', learning.body_of(tree, learning_frame, n),
                         (inputs[0], _rows(rows, n), *rest), PARAMETERS.stop, learning_frame)
-        accepts = [blocks.size(cls, d) for cls in (State, acceptance.Memory, acceptance.Program)]
-        self._add_table('accept', reception.body_of(d), (*accepts, 1 + n), accepts[1])
+        accepts = [blocks.size(cls, d) for cls in (
+            acceptance.State, acceptance.Memory, acceptance.Program)]
+        self._add_table('accept', acceptance.body_of(d), (*accepts, 1 + n), accepts[1])
         segment = Lists([1, *_rows(path.columns(n) - 1, n).sizes])
         self.function = self._function(
             'cycle', self._body, {**self.tables, 'path': Table(segment), **self.sizes},

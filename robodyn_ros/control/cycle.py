@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from robodyn_ros.control.steps import (
-    disturbance, feedback, feedback_share, gravity_check, limits, loads, loop_probe, mean_torque,
-    modes, observer, shutdown, transition, walls, wrenches)
+    disturbance, feedback, feedback_share, gravity_check, loads, loop_probe, mean_torque, modes,
+    observer, shutdown, transition, wrenches)
 from robodyn_ros.control.steps.body import Body
 from robodyn_ros.control.steps.contact import observe
 from robodyn_ros.control.steps.predict import predict_state
@@ -27,6 +27,7 @@ from robodyn_ros.dynamics.jit.flags import all_of, equal, flag, no, when
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import minimum
 from robodyn_ros.dynamics.jit.vectors import added, difference
+from robodyn_ros.safety import limits, walls
 
 
 def cycle(robot, functions, table, state, m, p):

@@ -8,7 +8,8 @@ from robodyn_ros.control.activation_checks import joint_values
 from robodyn_ros.control.controlled_arm import ControlledArm
 from robodyn_ros.control.external_inputs import ExternalInputs
 from robodyn_ros.control.requests import Requests
-from robodyn_ros.control.state import BETWEEN, DUE, FROM_STATE, RECEIVED, REQUESTS, SILENT, WAITING
+from robodyn_ros.safety.acceptance import (
+    BETWEEN, DUE, FROM_STATE, RECEIVED, REQUESTS, SILENT, WAITING)
 
 
 class CycleCalls:

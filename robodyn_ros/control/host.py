@@ -10,9 +10,9 @@ import numpy as np
 
 from robodyn_ros.control.bound_cycle import BoundCycle
 from robodyn_ros.control.compiled import BLOCKS, CompiledCycle
-from robodyn_ros.control.state import REQUESTS
 from robodyn_ros.dynamics.jit import blocks
 from robodyn_ros.exceptions import ArgumentError, near_matches
+from robodyn_ros.safety.acceptance import REQUESTS
 
 
 class Host:

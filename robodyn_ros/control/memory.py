@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from robodyn_ros.control.steps import (
-    acceptance, collision, disturbance, external_law, feedback_share, gravity_check, law_state,
-    learning, light_joints, limits, loads, loop_probe, mean_torque, modes, observer, predict,
-    reflection, transition, walls, wrenches)
+    collision, disturbance, external_law, feedback_share, gravity_check, law_state, learning,
+    light_joints, loads, loop_probe, mean_torque, modes, observer, predict, reflection, transition,
+    wrenches)
 from robodyn_ros.dynamics.jit.blocks import block, joints, numbers, part, scalar
-from robodyn_ros.safety import oscillation, passive_stop
+from robodyn_ros.safety import acceptance, limits, oscillation, passive_stop, walls
 
 
 @block

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from robodyn_ros.control.steps import (
-    acceptance, collision, disturbance, external_law, feedback_share, gains, learning, limits,
-    loads, loop_probe, modes, observer, reflection, transition, walls, wrenches)
+    collision, disturbance, external_law, feedback_share, gains, learning, loads, loop_probe,
+    modes, observer, reflection, transition, wrenches)
 from robodyn_ros.control.steps.gains import Task
 from robodyn_ros.dynamics.jit.blocks import block, joints, part, scalar
+from robodyn_ros.safety import acceptance, limits, walls
 
 
 @block

@@ -10,14 +10,12 @@ from robodyn_ros.control.design import Design
 from robodyn_ros.control.laws.rates import fastest
 from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.control.settings import VELOCITY_SOURCES
-from robodyn_ros.control.steps import acceptance, laws, modes, path_time
+from robodyn_ros.control.steps import laws, modes, path_time
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.per_joint import speeds
-from robodyn_ros.safety import finite_velocity_limits
+from robodyn_ros.safety import acceptance
 
-_LIVE_EFFORT = 0.1     # of the effort limit, that a live measured effort shows
 _STEEPEST = 1.5  # largest over mean deceleration of a stop
-_LATCHED = 0.05  # s that a fault is latched before states are used that do not continue the motion
 
 
 def write_gains(program: SimpleNamespace, design: Design, law: str) -> None:
@@ -61,27 +59,18 @@ def write_constants(program: SimpleNamespace, design: Design, model: RobotModel,
 
     simulated: whether the time of the cycle is that of the stamps.
     """
-    settings, stale, accepts = design.settings, design.settings.stale, program.acceptance
+    settings, stale, seen = design.settings, design.settings.stale, design.settings.plausibility
+    acceptance.write_program(
+        program.acceptance, model, design.bounds.usable, simulated, hold=stale.hold,
+        stop=stale.stop, skew=stale.max_skew, slack=stale.jump,
+        source=VELOCITY_SOURCES.index(settings.velocity_source),
+        smoothing=settings.velocity_filter, motion=seen.motion, lag=seen.velocity_lag,
+        repeated=seen.repeated, overspeed=settings.overspeed,
+        overspeed_time=settings.overspeed_time)
     program.motion.time.scaling[()] = path_time.FULL
-    for name, value in (('hold', stale.hold), ('stop', stale.stop), ('skew', stale.max_skew),
-                        ('slack', stale.jump), ('patience', stale.stop + _LATCHED),
-                        ('simulated', simulated)):
-        getattr(accepts, name)[()] = value
     limits, walls = settings.position_limits, program.walls
     walls.tolerance[()], walls.furthest[()] = limits.tolerance, limits.furthest
     walls.speed[()] = limits.recovery_speed
-    plausible, judges = settings.plausibility, accepts.plausibility
-    number: float | np.ndarray
-    for name, number in (('source', VELOCITY_SOURCES.index(settings.velocity_source)),
-                         ('smoothing', settings.velocity_filter), ('motion', plausible.motion),
-                         ('lag', plausible.velocity_lag), ('repeated', plausible.repeated),
-                         ('overspeed', settings.overspeed),
-                         ('overspeed_time', settings.overspeed_time),
-                         ('speed', speeds(model)),
-                         ('torque', _LIVE_EFFORT * design.bounds.usable)):
-        getattr(judges, name)[...] = number
-    accepts.limit[:] = finite_velocity_limits(model.velocity_limit)
-    accepts.continuous[:] = model.continuous
     deceleration = _STEEPEST / settings.stop_time * speeds(model)
     program.motion.deceleration[:] = program.motion.pose.acceleration[:] = deceleration
     program.share.activation_time[()] = settings.activation_time
@@ -101,9 +90,7 @@ def write_initial_memory(m: SimpleNamespace, p: SimpleNamespace, design: Design,
     m.loads.elapsed[()] = m.loads.duration[()] = -1.0
     m.motion.result[()] = modes.RUNNING
     m.observer.begins[()] = 1.0
-    m.acceptance.remark.code[()] = acceptance.NEVER
-    m.acceptance.measured[()] = m.acceptance.stamp[()] = m.acceptance.called[()] = -np.inf
-    m.acceptance.min_delay[()] = np.inf
+    acceptance.write_initial(m.acceptance)
     m.walls.lower[:], m.walls.upper[:] = model.lower, model.upper
     m.share.since[()] = np.inf  # feedback grows from the activation on
 

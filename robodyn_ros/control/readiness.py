@@ -11,9 +11,10 @@ from robodyn_ros.control.mode import Mode
 from robodyn_ros.control.motor_capacity import overload
 from robodyn_ros.control.status import Status, UNANSWERED
 from robodyn_ros.control.steps import gravity_check
-from robodyn_ros.control.steps.velocity_check import CONTRADICTED, SMALL, WRONG
 from robodyn_ros.exceptions import StateError
 from robodyn_ros.model.per_joint import speeds
+from robodyn_ros.safety.events import CONTRADICTED
+from robodyn_ros.safety.velocity_check import SMALL, WRONG
 
 
 _SLOW = 0.5  # of the velocity limit, above which a passive stop is not ended

@@ -19,8 +19,7 @@ from robodyn_ros.control.messages import Messages
 from robodyn_ros.control.mode import EXTERNAL_LAWS, Mode
 from robodyn_ros.control.program_writer import request, write_gain_change, write_settings
 from robodyn_ros.control.settings import Settings
-from robodyn_ros.control.state import FROM_STATE, RECEIVED, REQUESTS, WAITING
-from robodyn_ros.control.steps import modes, path, plausibility
+from robodyn_ros.control.steps import modes, path
 from robodyn_ros.control.trajectory_table import write_path
 from robodyn_ros.dynamics.coupled_rollout import StatefulFunction
 from robodyn_ros.dynamics.jit import blocks
@@ -28,6 +27,8 @@ from robodyn_ros.dynamics.jit.arguments import as_argument
 from robodyn_ros.dynamics.jit.flags import equal, first_of, flag, no
 from robodyn_ros.dynamics.jit.nested import flatten
 from robodyn_ros.exceptions import ParameterError
+from robodyn_ros.safety import plausibility
+from robodyn_ros.safety.acceptance import FROM_STATE, RECEIVED, REQUESTS, WAITING
 from robodyn_ros.trajectory import Reference, Trajectory
 
 # causes of the end of a motion

@@ -18,10 +18,10 @@ from robodyn_ros.control.mode import EXTERNAL_LAWS, Mode
 from robodyn_ros.control.pose.task_report import TaskReport
 from robodyn_ros.control.steps import (
     external_law, feedback_share, gravity_check, modes, shutdown, stable_gains)
-from robodyn_ros.control.steps.velocity_check import SMALL
 from robodyn_ros.control.trajectory_table import Paths
 from robodyn_ros.dynamics.usual_inertia import missing_rotors, slow_rotors
 from robodyn_ros.safety import oscillation
+from robodyn_ros.safety.velocity_check import SMALL
 from robodyn_ros.settings import per_joint
 from robodyn_ros.trajectory import ResultCode, Trajectory
 
@@ -305,7 +305,7 @@ class Status:
 
     @property
     def states(self) -> SimpleNamespace:
-        """Return the memory of the states that were received, see `steps.acceptance.Memory`."""
+        """Return the memory of the states that were received, see `safety.acceptance.Memory`."""
         return self._m.acceptance
 
     @property

@@ -27,11 +27,11 @@ from __future__ import annotations
 from dataclasses import replace
 import math
 
-from robodyn_ros.control.state import (
-    BETWEEN, COAST, DUE, FROM_STATE, RECEIVED, SILENT, WAITING)
 from robodyn_ros.dynamics.jit.blocks import block, scalar
 from robodyn_ros.dynamics.jit.flags import all_of, equal, finite, first_of, flag, no, when
 from robodyn_ros.dynamics.jit.trace import maximum, minimum
+from robodyn_ros.safety.acceptance import (
+    BETWEEN, COAST, DUE, FROM_STATE, RECEIVED, SILENT, WAITING)
 from robodyn_ros.safety.guard_state_machine import GuardState, HELD_UP
 
 NEVER = math.inf

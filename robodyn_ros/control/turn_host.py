@@ -7,11 +7,10 @@ from collections.abc import Callable
 import numpy as np
 
 from robodyn_ros.control import turn
-from robodyn_ros.control.state import DUE, FROM_STATE
-from robodyn_ros.dynamics.jit import blocks
-from robodyn_ros.dynamics.jit import machine
+from robodyn_ros.dynamics.jit import blocks, machine
 from robodyn_ros.dynamics.jit.function import Function
 from robodyn_ros.dynamics.jit.nested import flatten
+from robodyn_ros.safety.acceptance import DUE, FROM_STATE
 from robodyn_ros.safety.guard_state_machine import GuardState, Phase
 
 _REFUSED = 'the guard refuses to guard this controller, see its log'

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from robodyn_ros.control.state import (
-    BETWEEN, DUE, FROM_STATE, RECEIVED, REQUESTS, SILENT, WAITING)
 from robodyn_ros.control.steps import external_law, laws, modes
 from robodyn_ros.dynamics.jit.blocks import size
 from robodyn_ros.export import c_support
@@ -15,6 +13,8 @@ from robodyn_ros.export.dynamics_functions import Documented, LOADS
 from robodyn_ros.export.expressions import literal
 from robodyn_ros.export.layout import array_lines, initialiser, struct_lines
 from robodyn_ros.export.names import macro
+from robodyn_ros.safety.acceptance import (
+    BETWEEN, DUE, FROM_STATE, RECEIVED, REQUESTS, SILENT, WAITING)
 
 _CONSTANTS = {
     'kinds of a call, for state.kind': {

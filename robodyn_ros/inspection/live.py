@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 import os
+from types import SimpleNamespace
 from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
@@ -13,11 +15,14 @@ from robodyn_ros.control.activation_checks import (
     check_effort, check_state, recovery_notice, sides_beyond)
 from robodyn_ros.control.settings import PositionLimits
 from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.dynamics.jit import blocks
+from robodyn_ros.dynamics.jit.ieee import Ieee
 from robodyn_ros.exceptions import StateError
 from robodyn_ros.inspection.finding import Finding, listed, NOTE, STOP, WARNING
 from robodyn_ros.inspection.workspace import usable_limits
 from robodyn_ros.model import RobotModel
-from robodyn_ros.safety import StaleMonitor
+from robodyn_ros.safety import acceptance
+from robodyn_ros.safety.events import NOTHING, SILENT, text, TEXTS
 from robodyn_ros.text import number
 
 if TYPE_CHECKING:  # needs ROS
@@ -50,7 +55,7 @@ def judge(dynamics: Dynamics, seen: Seen, driver_compensates_gravity: bool = Fal
     if not seen.messages:
         return LiveResult([judge_silence(seen), *found], measured)
     table = read_table(model, seen)
-    timing, measured['rate_hz'], measured['longest_gap_s'] = judge_timing(seen)
+    timing, measured['rate_hz'], measured['longest_gap_s'] = judge_timing(model, seen)
     found = [*judge_names(model, seen, table), *judge_numbers(model, table), *timing, *found]
     state = mean_state(table)
     measured.update(zip(('position', 'velocity', 'effort'), state))
@@ -251,7 +256,7 @@ def judge_numbers(model: RobotModel, table: Table) -> list[Finding]:
     return found
 
 
-def judge_timing(seen: Seen) -> tuple[list[Finding], float, float]:
+def judge_timing(model: RobotModel, seen: Seen) -> tuple[list[Finding], float, float]:
     """Check rate and stamps; return the findings, the rate in Hz and the longest gap in s."""
     arrived = np.array([each.arrived for each in seen.messages])
     gaps = np.diff(arrived)
@@ -274,22 +279,29 @@ def judge_timing(seen: Seen) -> tuple[list[Finding], float, float]:
             f'the longest gap between joint states was {number(1e3 * longest)} ms in this '
             f'process; after {1e3 * _HOLD:g} ms the controller brings the arm to rest: check '
             'that driver and controller have a core each')))
-    return [*found, *_stamps(seen)], rate, longest
+    return [*found, *_stamps(model, seen)], rate, longest
 
 
-def _stamps(seen: Seen) -> list[Finding]:
+def _stamps(model: RobotModel, seen: Seen) -> list[Finding]:
     late = float(np.median([each.stamp and each.clock - each.stamp for each in seen.messages]))
-    monitor, simulated = StaleMonitor(_HOLD, _SKEW), seen.simulated and abs(late) > _SKEW
-    bad = sum(not monitor.received(each.arrived, each.stamp,
-                                   each.stamp if simulated else each.clock)
-              for each in seen.messages)
+    simulated = seen.simulated and abs(late) > _SKEW
+    m, p = (blocks.unpack(cls, [Ieee(0.0)] * blocks.size(cls, {'joints': 0}), {'joints': 0})
+            for cls in (acceptance.Memory, acceptance.Program))
+    m, p = replace(m, stamp=Ieee(-np.inf)), replace(p, skew=Ieee(_SKEW), hold=Ieee(_HOLD))
+    bad, remark = 0, m.remark
+    for each in seen.messages:
+        given = SimpleNamespace(arrival=Ieee(each.arrived), stamp=Ieee(each.stamp),
+                                clock=Ieee(each.stamp if simulated else each.clock))
+        accepted, m = acceptance.stamp_checked(given, m, p, Ieee(each.stamp != 0.0), NOTHING)
+        if not accepted:
+            bad, remark = bad + 1, m.remark
     if not bad:
         return [Finding(NOTE, 'stamps', (
             'the stamps are simulated time, a node publishes /clock: the controller needs '
             'lockstep or use_sim_time'))] if simulated else []
     # the messages of one state may have the same stamp
     level = STOP if bad > len(seen.messages) // 2 else WARNING
-    reason = monitor.check(seen.messages[-1].arrived + _HOLD).reason
+    reason = text(TEXTS[float(remark.code)].removeprefix(SILENT), remark, model)
     return [Finding(level, 'stamps', (
         f'{bad} of {len(seen.messages)} joint states would be rejected by their stamps: '
         f'{reason}'))]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 import math
-import time
 
 from geometry_msgs.msg import InertiaStamped, PoseStamped, Vector3Stamped
 import numpy as np
@@ -14,9 +13,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from robodyn_ros.exceptions import ArgumentError, ModelError, near_matches, ParameterError
 from robodyn_ros.model import Payload
 from robodyn_ros.nodes.cdr import DoublesWriter, JointStateSample
-from robodyn_ros.safety import JumpDetector, MAX_PLAUSIBLE_VALUE
 from robodyn_ros.trajectory import TrajectoryPoint
-from robodyn_ros.trajectory.angles import TURN
 
 OTHER_JOINTS = "a message named none of the model's joints"
 _REORDERED = 'joints have changed places in the joint states'
@@ -146,81 +143,6 @@ def _moved(known: Sequence[str], ours: Sequence[str]) -> list[str]:
     """Return the joints that have changed places in an order, with those that were there."""
     pairs = zip((name for name in ours if name in known), (name for name in known if name in ours))
     return [f'{new} for {old}' for new, old in pairs if new != old]
-
-
-class JointStateReader:
-    """
-    Assembles states, see `JointStateAssembler`, and rejects implausible ones.
-
-    Continuous joints are unwrapped: their angle is continuous where that of the sensor jumps.
-
-    Parameters
-    ----------
-    joint_names : sequence of str
-        The model's joints.
-    continuous : (nv,) array of bool
-        Joints without limits.
-    jumps : JumpDetector, optional
-        Rejects positions that the arm cannot have reached.
-
-    Attributes
-    ----------
-    q, qd, effort : (nv,) array
-        Last complete state; effort is NaN where it is not reported.
-    complete : bool
-        Whether there was a complete state.
-
-    """
-
-    def __init__(self, joint_names: Sequence[str], continuous: np.ndarray,
-                 jumps: JumpDetector | None = None):
-        nv = len(joint_names)
-        self._jumps, self._names = jumps, tuple(joint_names)
-        self._continuous = np.flatnonzero(continuous)
-        self._next = JointStateAssembler(joint_names, *np.full((3, nv), math.nan))
-        self.q, self.qd, self.effort = np.zeros(nv), np.zeros(nv), np.full(nv, math.nan)
-        self.complete = False
-
-    @property
-    def problem(self) -> str:
-        """Reason why the last message was not used, or what the state still lacks."""
-        return self._next.problem
-
-    @property
-    def refused(self) -> int:
-        """Return the number of messages that cannot be used."""
-        return self._next.refused
-
-    def keep_order(self, keeps: bool) -> None:
-        """Refuse messages whose joints have changed places from now on, or no longer."""
-        self._next.keep_order(keeps)
-
-    def accept_next(self) -> None:
-        """Accept the next state at any distance from the last one."""
-        if self._jumps is not None:
-            self._jumps.reset()
-
-    def read(self, sample: JointStateSample) -> bool:
-        """Read a message; return whether the state is now complete, and new."""
-        following = self._next
-        if not following.read(sample):
-            return False
-        q, qd = following.q, following.qd
-        finite = (np.abs(q) < MAX_PLAUSIBLE_VALUE) & (np.abs(qd) < MAX_PLAUSIBLE_VALUE)
-        if not finite.all():
-            j = int(finite.argmin())
-            return following.refuse(f"joint '{self._names[j]}' reports position {q[j]}, "
-                                    f'velocity {qd[j]}')
-        if self.complete and self._continuous.size:
-            c = self._continuous
-            q[c] -= TURN * np.round((q[c] - self.q[c]) / TURN)
-        jumps = self._jumps
-        if jumps is not None and not jumps.accept(
-                in_seconds(sample.stamp) or time.monotonic(), q, qd):
-            return following.refuse(jumps.problem)
-        self.q[:], self.qd[:], self.effort[:] = q, qd, following.effort
-        self.complete = True
-        return True
 
 
 class EffortWriter:

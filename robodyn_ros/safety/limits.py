@@ -1,7 +1,8 @@
 """
-Limits of torque and its rate, as parameters too, and braking in front of position limits.
+Limits of the torque: its parameters and their checks, and the rate and effort limits themselves.
 
-Every function writes into `out` if given and does not modify its inputs.
+The torque sent, by a controller or a guard, is always finite, within the effort limits, and within
+the rate limit of the last one.
 """
 
 from __future__ import annotations
@@ -11,6 +12,10 @@ import math
 
 import numpy as np
 
+from robodyn_ros.dynamics.jit.blocks import block, joints, scalar
+from robodyn_ros.dynamics.jit.flags import all_finite, finite, no, when
+from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
+from robodyn_ros.dynamics.jit.vectors import element, first_where, scaled
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.settings import Numbers, parameter, per_joint, settings
 
@@ -21,6 +26,12 @@ _LIVE = 'Live only lowered, and raised again up to what was configured.'
 MAX_PLAUSIBLE_VALUE = 1e6  # rad, m, rad/s or m/s; larger values are rejected
 USUAL_RATE = 100.0    # default torque rate limit, in effort limits per second
 _ROUNDING = 1e-9      # relative difference up to which limits count as equal
+_ANY = 1e9         # N m, no rate limit
+_LONGEST = 0.05    # s, longest interval for the rate limit: a pause permits no jump
+# texts by `Verdict.not_finite`
+NOT_FINITE = ('', "desired torque: {value} for joint '{joint}'; sent gravity + damping",
+              "desired torque: {value} for joint '{joint}'; gravity + damping is not finite "
+              'either; sent the last torque again')
 _LIMITS = ('effort_limit x effort_margin', 'torque_rate_limit')
 
 
@@ -137,46 +148,79 @@ def check_not_raised(joint_names: Sequence[str], requested: Sequence[np.ndarray]
                 joint=joint_names[j], value=float(values[j]))
 
 
-def brake_at_limits(q: np.ndarray, qd: np.ndarray, lower: np.ndarray, upper: np.ndarray,
-                    damping: np.ndarray | float, time_constant: float = 0.1,
-                    softness: float = 0.02, out: np.ndarray | None = None) -> np.ndarray:
+def checked_bounds(joint_names: Sequence[str], effort_limit, rate_limit,
+                   margin: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
     """
-    Return the torque that brakes outward motion near the position limits.
+    Return the largest torque, (nv,), and its largest change per second.
 
-    A joint may approach a limit at (distance / time_constant); excess speed is
-    braked by `damping`. So the torque is zero away from limits, for inward
-    motion, and at rest up to the limit; beyond the limit it is a spring of
-    stiffness damping / time_constant. It points inward only and is added to
-    the gravity torque.
-
-    With an inertia m the overshoot is at most softness * time_constant if
-    damping * time_constant > 4 m; at period dt the brake is stable if
-    damping * dt < m.
-
-    Parameters
-    ----------
-    q, qd : (nv,)
-        Measured state.
-    lower, upper : (nv,)
-        Limits, infinite where there are none.
-    damping : float or (nv,)
-        Damping of the excess speed, in N m s/rad or N s/m.
-    time_constant : float
-        Seconds in which a joint may reach its limit.
-    softness : float
-        Excess speed over which the damping rises smoothly, in rad/s or m/s.
-    out : (nv,), optional
-        Buffer for the torque.
+    Raises
+    ------
+    ParameterError
+        A margin that is not above 0 and at most 1, a limit below 0, or a rate that is not above 0,
+        naming the joint.
 
     """
-    out = np.zeros(q.shape) if out is None else out
-    predicted = q + time_constant * qd
-    overshoot = predicted - np.minimum(np.maximum(predicted, lower), upper)
-    if not np.count_nonzero(overshoot):
-        out.fill(0.0)
-        return out
-    excess = np.abs(overshoot) / time_constant
-    blend = np.minimum(excess, softness)
-    # max(excess, 0), with a parabola up to `softness`
-    excess = blend * (excess - 0.5 * blend) / softness
-    return np.multiply(damping, np.copysign(excess, -overshoot), out=out)
+    if not 0.0 < margin <= 1.0:
+        raise ParameterError(f'effort margin is {margin}; it must be above 0, at most 1',
+                             value=margin)
+    limit, rate = (np.array(np.broadcast_to(np.asarray(values, dtype=float), len(joint_names)))
+                   for values in (effort_limit, rate_limit))
+    _check('effort limit', joint_names, limit, limit >= 0.0, '0 or more')
+    _check('rate limit', joint_names, rate, rate > 0.0, 'above 0')
+    return limit * margin, rate
+
+
+def _check(what: str, joint_names: Sequence[str], values, good, needed: str) -> None:
+    for name, value, fine in zip(joint_names, values, good):
+        if not fine:
+            raise ParameterError(f"{what} of joint '{name}' is {value}; it must be {needed}",
+                                 joint=name, value=float(value))
+
+
+# --- over scalars -------------------------------------------------------------------------------
+
+@block
+class Program:
+    effort: list = joints('N m', 'Largest torque that may be sent.')
+    rate: list = joints('N m/s', 'Largest change of the torque.')
+
+
+@block
+class Verdict:
+    """Changes of the torque of a cycle by supervision."""
+
+    saturated: list = joints('', 'Flag: cut to the effort limit.')
+    rate_limited: list = joints('', 'Flag: limited by the rate limit.')
+    not_finite: float = scalar('', 'Torque that was not finite: 0 none; 1 law; 2 law and '
+                               'fallback: the last torque was sent again.')
+    joint: float = scalar('', 'Joint whose torque was not finite.')
+    value: float = scalar('N m', 'Torque of that joint.')
+
+
+def supervise(desired, fallback, sent, dt, p, at_once=0.0):
+    """
+    Return the torque to send, and the changes.
+
+    desired, fallback: of the law; gravity plus damping. sent: the last torque. dt: seconds since
+    then; a period that is not above 0 keeps the last torque. The effort limit has the last word,
+    after the rate limit; a torque above a lowered effort limit decreases within the rate limit.
+    The brakes are part of `desired`, and lose to both. at_once: flag of a final torque, without
+    rate limit.
+    """
+    good, second = all_finite(desired), all_finite(fallback)
+    torque = when(good, desired, when(second, fallback, sent))
+    bad = first_where([no(finite(each)) for each in desired])
+    span = when(dt > 0.0, minimum(dt, _LONGEST), 0.0)
+    step = when(at_once, [_ANY for _ in sent], scaled(span, p.rate))
+    slowed = [minimum(maximum(t, s - d), s + d) for t, s, d in zip(torque, sent, step)]
+    bound = [maximum(most, absolute(s) - d) for most, s, d in zip(p.effort, sent, step)]
+    out = [minimum(maximum(t, -most), most) for t, most in zip(slowed, bound)]
+    verdict = Verdict(
+        _changed(slowed, out, p), _changed(torque, slowed, p),
+        when(good, 0.0, when(second, 1.0, 2.0)), bad, element(desired, bad))
+    return out, verdict
+
+
+def _changed(before, after, p):
+    """Return flags of the torques changed by more than rounding."""
+    return [absolute(b - a) > _ROUNDING * most for a, b, most in zip(before, after, p.effort)]

@@ -17,7 +17,6 @@ import rclpy
 from rclpy.logging import LoggingSeverity
 from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message, serialize_message
-from robodyn_ros.control.state import REQUESTS
 from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.cdr import JointStateDecoder
@@ -25,6 +24,7 @@ from robodyn_ros.nodes.controller import components
 from robodyn_ros.nodes.controller.parameters import ControllerSettings
 from robodyn_ros.nodes.conversions import EffortWriter, set_stamp
 from robodyn_ros.nodes.polling import PolledSubscription
+from robodyn_ros.safety.acceptance import REQUESTS
 from robodyn_ros.settings import parameters, values as named, with_values
 from std_msgs.msg import Float64MultiArray, Header
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from robodyn_ros.safety import check_ages
+from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.settings import parameter, settings
 
 VELOCITY_SOURCES = ('auto', 'measured', 'estimated')
@@ -50,7 +50,9 @@ class StaleSettings:
 
     def check(self) -> None:
         """Raise `ParameterError` unless hold comes before stop."""
-        check_ages(self.hold, self.stop, self.max_skew)
+        if not self.hold <= self.stop:
+            raise ParameterError(f'stale.hold is {self.hold} s and stale.stop {self.stop} s; '
+                                 'needed is hold <= stop', value=(self.hold, self.stop))
 
 
 @settings('plausibility')

@@ -12,12 +12,12 @@ from dataclasses import replace
 import math
 
 from robodyn_ros.control.steps import path, path_time, pose_motion, shutdown, stop_profile
-from robodyn_ros.control.steps.event import Event, event, NOTHING
 from robodyn_ros.dynamics.jit.blocks import block, joints, part, scalar
 from robodyn_ros.dynamics.jit.flags import all_of, any_of, equal, first_of, flag, no, when
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute
 from robodyn_ros.dynamics.jit.vectors import added, zeros
+from robodyn_ros.safety.events import Event, event, NOTHING
 
 INACTIVE, HOLD, FLOAT, TRACK, STOP, REACH, LINEAR, CARRY, PASSIVE = map(float, range(9))
 # action of a row on the reference

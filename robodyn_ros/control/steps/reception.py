@@ -4,25 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from robodyn_ros.control.state import REQUESTS, State
-from robodyn_ros.control.steps import acceptance, modes
-from robodyn_ros.control.steps.event import Event
-from robodyn_ros.dynamics.jit import blocks
+from robodyn_ros.control.steps import modes
 from robodyn_ros.dynamics.jit.flags import all_of, equal, flag, no, when
 from robodyn_ros.dynamics.jit.flow import call, choose
 from robodyn_ros.dynamics.jit.nested import flatten, unflatten
-
-_BLOCKS = State, acceptance.Memory, acceptance.Program
-
-
-def body_of(dimensions):
-    """Return `acceptance.accept` as a function of lists of scalars."""
-    def accept(*values):
-        *given, (inactive, *sent) = values
-        return acceptance.accept(*(blocks.unpack(cls, each, dimensions)
-                                   for cls, each in zip(_BLOCKS, given)), inactive, sent)
-
-    return accept
+from robodyn_ros.safety.acceptance import REQUESTS
+from robodyn_ros.safety.events import Event
 
 
 def receive(functions, state, m, p):

@@ -5,19 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from types import SimpleNamespace
 
-from robodyn_ros.control.state import BETWEEN, FROM_STATE, REQUESTS, SILENT
 from robodyn_ros.control.steps import (
-    acceptance, collision, disturbance, external_law, feedback_share, gravity_check, law_state,
-    laws, learning, loads, modes, observer, plausibility, predict, reflection, shutdown,
-    transition, walls, wrenches)
+    collision, disturbance, external_law, feedback_share, gravity_check, law_state, laws, learning,
+    loads, modes, observer, predict, reflection, shutdown, transition, wrenches)
 from robodyn_ros.control.steps.body import Body
 from robodyn_ros.dynamics.jit.flags import (
     all_of, any_above, any_of, equal, first_of, flag, no, when)
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
 from robodyn_ros.dynamics.jit.vectors import difference, element, largest, magnitudes, zeros
-from robodyn_ros.safety import MAX_PLAUSIBLE_VALUE
-from robodyn_ros.safety import oscillation
+from robodyn_ros.safety import acceptance, MAX_PLAUSIBLE_VALUE, oscillation, plausibility, walls
+from robodyn_ros.safety.acceptance import BETWEEN, FROM_STATE, REQUESTS, SILENT
 
 _WANDERED = 0.2  # s at the velocity limit: way from its place of a joint that is not held
 

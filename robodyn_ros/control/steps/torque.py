@@ -6,16 +6,15 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 from robodyn_ros.control.steps import (
-    collision, disturbance, external_law, feedback_share, law_state, laws, learning,
-    light_joints, limits, loads, modes, observer, reflection, shutdown, transition,
-    walls, wrenches)
+    collision, disturbance, external_law, feedback_share, law_state, laws, learning, light_joints,
+    loads, modes, observer, reflection, shutdown, transition, wrenches)
 from robodyn_ros.control.terms import compose, Term
 from robodyn_ros.dynamics.jit.flags import (
     all_finite, all_of, any_above, any_of, equal, flag, no, when)
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute, minimum
 from robodyn_ros.dynamics.jit.vectors import added, difference, product, scaled, zeros
-from robodyn_ros.safety import oscillation, passive_stop
+from robodyn_ros.safety import oscillation, passive_stop, walls
 
 
 def external_law_terms(robot, functions, body, now, ready, follows, q, qd, wrench_torque, m, p):
@@ -199,11 +198,11 @@ def brake(body, torque, q, qd, driven, free, m, p):
     driven: flag of an externally driven arm. free: flag of a cycle without brakes.
     """
     # a brake is feedback, too
-    decay = oscillation.least(m.oscillation.factor) * limits.brake_damping(m.share.gap, when(
+    decay = oscillation.least(m.oscillation.factor) * walls.brake_damping(m.share.gap, when(
         equal(m.motion.mode, modes.PASSIVE), passive_stop.DELAY, m.acceptance.plausibility.delay))
     return choose(free, [
         lambda: walls.limit_outward(
-            body, limits.brake(body, torque, q, qd, driven, m.walls, decay), q, qd, m.walls,
+            body, walls.brake(body, torque, q, qd, driven, m.walls, decay), q, qd, m.walls,
             p.walls, decay),
         lambda: torque])
 

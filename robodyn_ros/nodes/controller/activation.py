@@ -11,7 +11,6 @@ from rclpy.node import Node
 
 from robodyn_ros.control import ArmController, Mode
 from robodyn_ros.control.mode import EXTERNAL_LAWS
-from robodyn_ros.control.state import COAST
 from robodyn_ros.dynamics.usual_inertia import sampled_poses
 from robodyn_ros.exceptions import StateError
 from robodyn_ros.nodes.containment import stack_trace
@@ -23,6 +22,7 @@ from robodyn_ros.nodes.controller.parameters import ControllerSettings
 from robodyn_ros.nodes.controller.state_input import StateInput
 from robodyn_ros.nodes.publishers import publisher_names, UNKNOWN
 from robodyn_ros.nodes.simulator import NAME as SIMULATOR
+from robodyn_ros.safety.acceptance import COAST
 
 _POSES, _NEGLIGIBLE = 32, 0.01  # poses that are tried; part of the effort limits
 _REPEAT = 2.0    # s between two log lines of the same reason

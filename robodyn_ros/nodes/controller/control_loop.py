@@ -15,7 +15,6 @@ import numpy as np
 from rclpy.impl.rcutils_logger import RcutilsLogger
 
 from robodyn_ros.control import ArmController
-from robodyn_ros.control.state import COAST, FROM_STATE, SILENT
 from robodyn_ros.nodes.cdr import JointStateSample
 from robodyn_ros.nodes.controller.guard_link import GuardLink
 from robodyn_ros.nodes.controller.native import HELD_UP_TEXT, NativeControl
@@ -24,6 +23,7 @@ from robodyn_ros.nodes.controller.shared import SharedControl
 from robodyn_ros.nodes.controller.state_input import ControllerClock, StateInput
 from robodyn_ros.nodes.conversions import in_seconds
 from robodyn_ros.nodes.statistics import CycleStatistics
+from robodyn_ros.safety.acceptance import COAST, FROM_STATE, SILENT
 
 _STANDSTILL = 0.5  # s without a step of the simulation
 

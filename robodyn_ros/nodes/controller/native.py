@@ -6,7 +6,6 @@ from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.node import Node
 
 from robodyn_ros.control import ArmController
-from robodyn_ros.control.state import FROM_STATE, REQUESTS, SILENT
 from robodyn_ros.exceptions import ArgumentError, StateError
 from robodyn_ros.nodes.controller.guard_link import GuardLink
 from robodyn_ros.nodes.controller.output import TorqueOutput
@@ -18,6 +17,7 @@ from robodyn_ros.nodes.native.loop_data import LoopData, Row
 from robodyn_ros.nodes.native.rcl import NativeLoopError, open_loop
 from robodyn_ros.nodes.realtime import configure_thread, enter_realtime
 from robodyn_ros.nodes.statistics import CycleStatistics
+from robodyn_ros.safety.acceptance import FROM_STATE, REQUESTS, SILENT
 
 HELD_UP_TEXT = 'this process was held up for {:.3f} s'
 

@@ -22,7 +22,6 @@ from std_srvs.srv import Trigger
 from robodyn_ros import settings
 from robodyn_ros.control import ArmController, Mode
 from robodyn_ros.control.design import Design
-from robodyn_ros.control.state import COAST
 from robodyn_ros.exceptions import RobodynError, StateError
 from robodyn_ros.nodes.containment import contained, serve, stack_trace
 from robodyn_ros.nodes.controller.components import Components, Periodic
@@ -30,6 +29,7 @@ from robodyn_ros.nodes.controller.parameters import check_limits, ControllerSett
 from robodyn_ros.nodes.parameters import Parameters
 from robodyn_ros.nodes.process import run_process, StopRequest
 from robodyn_ros.nodes.realtime import configure_realtime
+from robodyn_ros.safety.acceptance import COAST
 
 NAME = 'computed_torque_controller'
 _DONE, _FAILED = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE

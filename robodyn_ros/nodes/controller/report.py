@@ -18,7 +18,7 @@ from robodyn_ros.nodes.controller.other_commanders import OtherCommanders
 from robodyn_ros.nodes.controller.state_input import StateInput
 from robodyn_ros.nodes.statistics import Diagnostics
 from robodyn_ros.nodes.trajectories.interfaces import TrajectoryInterfaces
-from robodyn_ros.safety import StaleVerdict
+from robodyn_ros.safety.acceptance import Age
 from robodyn_ros.trajectory import Trajectory
 
 # diagnostics of the measured loop
@@ -214,7 +214,7 @@ class ControllerReport:
         states = self._states.verdict()
         self._diagnostics.publish(*self._verdict(states), self._figures(states))
 
-    def _verdict(self, states: StaleVerdict) -> tuple[bytes, str]:
+    def _verdict(self, states: Age) -> tuple[bytes, str]:
         controller = self._controller
         if controller.fault:
             return DiagnosticStatus.ERROR, f'fault: {controller.fault}'
@@ -235,7 +235,7 @@ class ControllerReport:
         paused = ', paused' if controller.path_speed.paused else ''
         return DiagnosticStatus.OK, controller.mode.value + paused
 
-    def _figures(self, states: StaleVerdict) -> dict[str, str]:
+    def _figures(self, states: Age) -> dict[str, str]:
         controller, model = self._controller, self._controller.model
         status = controller.status
         return {

@@ -14,7 +14,7 @@ from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.nodes.cdr import JointStateDecoder, JointStateLayout, JointStateSample
 from robodyn_ros.nodes.conversions import in_seconds, JointStateAssembler
 from robodyn_ros.nodes.polling import PolledSubscription
-from robodyn_ros.safety import StaleVerdict
+from robodyn_ros.safety.acceptance import Age
 
 _RECENT = 1.0   # s for which a publisher that was heard counts
 _HEARD = 0.5    # s after the first message for which others are waited for
@@ -265,10 +265,10 @@ class StateInput:
         return self._subscription.problem or self._assembler.problem or (
             FOREIGN if self.foreign else '')
 
-    def verdict(self, now: float | None = None) -> StaleVerdict:
+    def verdict(self, now: float | None = None) -> Age:
         """Return how stale the state is at a cycle time, by default at the present one."""
         self._controller.host.refresh()  # what Python has read of a native loop may be old
         now = self._clock.now() if now is None else now
         age = now - min(float(self._states.measured), now)
         fresh = age < self._controller.settings.stale.hold
-        return StaleVerdict(fresh, age, '' if fresh else self._controller.status.silence(age))
+        return Age(fresh, age, '' if fresh else self._controller.status.silence(age))

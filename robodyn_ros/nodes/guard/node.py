@@ -33,6 +33,7 @@ from robodyn_ros.nodes.parameters import Parameters
 from robodyn_ros.nodes.process import run_process, StopRequest
 from robodyn_ros.nodes.realtime import configure_realtime
 from robodyn_ros.safety import Guard, GuardState
+from robodyn_ros.safety.acceptance import FROM_STATE, REQUESTS, SILENT
 
 NAME = 'guard'
 _CHECKS = 5     # checks of the heartbeat per timeout while the controller commands
@@ -62,12 +63,13 @@ class GuardNode(Node):
         self._table.refuse_unknown()
         values = self._table.values
         model = with_slots(load_robot(self, values.robot).model)  # as in the controller
+        dynamics = Dynamics(model)
         with compilation_logged(self.get_logger(), model.name):
-            self.torque = GuardTorque(Dynamics(model), values)
+            self.torque = GuardTorque(dynamics, values)
         self.guard = Guard(values.timeout, values.patience)
         try:
             self._controller = ControllerMonitor(self, model, values)
-            self.states = StateSubscriber(self, model, values)
+            self.states = StateSubscriber(self, dynamics, values, self.torque.usable)
             self._commands = CommandPublisher(self, model, values)
             self._configuration = ConfigurationCheck(
                 self, model, values, self._commands.command_topic)
@@ -109,17 +111,15 @@ class GuardNode(Node):
         guard, before, reason = self.guard, self.guard.state, self.guard.reason
         log = self.get_logger()
         if guard.in_charge:
-            new = contained(log, self.states.poll, _COAST, otherwise=False)
+            kind = contained(log, self.states.poll, self.torque.last, _COAST, otherwise=REQUESTS)
         else:
             time.sleep(self._period)
-            self.states.reader.accept_next()
-            new = contained(log, self.states.poll, otherwise=False)
-        if new:
-            self.torque.set_position(self.states.reader.q)
+            kind = contained(log, self.states.poll, None, otherwise=REQUESTS)
+        self.torque.set_position(self.states.q)
         contained(log, self._controller.poll, guard, self.torque)
         now = time.monotonic()
         self._configuration.poll(guard, self.torque, self._commands.twin(now))
-        state = guard.update(now, self.states.reader.complete and now > self._listens_until)
+        state = guard.update(now, self.states.complete and now > self._listens_until)
         # published too early, the state would stop a controller that commands by now
         if not guard.observing and (state is not before or now - self._published >= self._period):
             self._published = now
@@ -127,7 +127,7 @@ class GuardNode(Node):
         if state is not before or (state is GuardState.REFUSING and guard.reason != reason):
             self._enter(state, before, now)
         if guard.commands:
-            self._command(new, now)
+            self._command(kind, now)
 
     def _enter(self, state: GuardState, before: GuardState, now: float) -> None:
         """Log a new state, and begin to command from the last torque of the controller."""
@@ -145,23 +145,21 @@ class GuardNode(Node):
             return
         log.error(f'the guard commands the arm: {guard.reason}')
         if before is GuardState.ARMED:
-            reader = self.states.reader
-            self.torque.start(now, reader.q, self.states.qd, self._controller.torque)
+            self.torque.start(now, self.states.q, self.states.qd, self._controller.torque)
             self._fallback.switch()
 
-    def _command(self, new: bool, now: float) -> None:
+    def _command(self, kind: float, now: float) -> None:
         """Send the torque for a new state, or for the absence of states."""
-        reader = self.states.reader
-        fresh = self.states.verdict().fresh
-        new_driver = self._commands.new_driver(not fresh)
-        if new and fresh:
+        states = self.states
+        new_driver = self._commands.new_driver(kind == SILENT)
+        if kind == FROM_STATE:
             swings = self.torque.swings
-            self._commands.command(self.torque.update(now, reader.q, self.states.qd), reader.q)
+            self._commands.command(self.torque.update(now, states.q, states.qd), states.q)
             if self.torque.swings and not swings:
                 self.get_logger().error('the arm swings because of the torques of the guard: '
                                         'passive stop')
-        elif not fresh and not new_driver:
-            self._commands.command(self.torque.update_without_state(now), reader.q)
+        elif kind != REQUESTS and not new_driver:  # silence, or a state that is repeated
+            self._commands.command(self.torque.update_without_state(now), states.q)
         if new_driver:
             self.get_logger().error(
                 f'{new_driver} subscribes to {self._commands.command_topic} since the states are '
@@ -177,7 +175,7 @@ class GuardNode(Node):
             end = time.monotonic() + 0.1
             while time.monotonic() < end:
                 self._commands.command(self.torque.update_without_state(time.monotonic()),
-                                       self.states.reader.q)
+                                       self.states.q)
                 time.sleep(_COAST)
             self.get_logger().warning('ended: the last torque is the gravity torque, and no node '
                                       'controls the arm')

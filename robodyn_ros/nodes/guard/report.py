@@ -41,7 +41,7 @@ class GuardReport:
         self._timer = node.create_timer(_REPORT, self._report)
 
     def _report(self) -> None:
-        guard, states = self._guard, self._states.verdict()
+        guard, states = self._guard, self._states.age()
         level = _LEVELS.get(guard.state, DiagnosticStatus.ERROR)
         if level == DiagnosticStatus.OK and (not states.fresh or guard.refusal):
             level = DiagnosticStatus.WARN

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import chain
 import time
 
 from geometry_msgs.msg import InertiaStamped, Vector3Stamped
@@ -12,26 +13,28 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header
 
+from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.cdr import JointStateDecoder, JointStateSample, JointStateWriter
 from robodyn_ros.nodes.commands import CommandReader
 from robodyn_ros.nodes.conversions import (
-    EffortWriter, gravity_from, in_seconds, JointStateReader, payload_from)
+    EffortWriter, gravity_from, in_seconds, JointStateAssembler, payload_from)
 from robodyn_ros.nodes.guard.parameters import GuardSettings
 from robodyn_ros.nodes.guard.torque import GuardTorque
 from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.nodes.publishers import full_name, publisher_names, send
-from robodyn_ros.safety import (
-    Guard, GuardState, JumpDetector, Phase, PlausibleVelocity, StaleMonitor, StaleVerdict)
+from robodyn_ros.safety import Guard, GuardState, Phase
+from robodyn_ros.safety.acceptance import Age, REQUESTS
+from robodyn_ros.safety.state_judge import StateJudge
 
 _PHASES = {phase.value: phase for phase in Phase}
 _HEARTBEATS = 50    # that can wait
 _RECENT = 1.0       # s for which a guard that was heard counts
 _PAUSE = 1.0        # s between two log lines about loads: floods must not hold the guard up
 _ACKNOWLEDGE = 0.2  # s to wait for the acknowledgement of the last messages
-_ACCEPTED = 0.3  # s after which states that jumped are accepted
+_LONGEST = 0.25  # s, pause of the guard that is no silence of the states
 
 
 class ControllerMonitor:
@@ -112,64 +115,74 @@ class ControllerMonitor:
 
 class StateSubscriber:
     """
-    Subscription of joint states.
+    Subscription of joint states, which are judged as those of a controller.
 
     Parameters
     ----------
     node : Node
         The guard node.
-    model : RobotModel
-        Model of the arm.
+    dynamics : Dynamics
+        Dynamics of the arm.
     values : GuardSettings
         Parameters of the guard.
+    usable : (nv,) array
+        Effort limits, in N m or N.
 
     Attributes
     ----------
-    reader : JointStateReader
-        Reader with the last complete state.
-    qd : (nv,) array
-        Velocity of that state, estimated where positions contradict the reported one.
+    q, qd : (nv,) array
+        Last state that was used; the velocity is estimated where positions contradict it.
 
     """
 
-    def __init__(self, node: Node, model: RobotModel, values: GuardSettings):
+    def __init__(self, node: Node, dynamics: Dynamics, values: GuardSettings, usable: np.ndarray):
         self._states = PolledSubscription(node, JointState, 'joint_states', qos.joint_states(),
                                           JointStateDecoder().decode)
-        self._stale = StaleMonitor(values.stale.hold, values.stale.max_skew)
         self._ros = node.get_clock() if node.get_parameter('use_sim_time').value else None
-        self.reader = JointStateReader(model.joint_names, model.continuous, JumpDetector(
-            model.joint_names, model.velocity_limit, values.stale.jump, _ACCEPTED))
-        self.qd = self.reader.qd
-        self._velocity = PlausibleVelocity(model.velocity_limit)
+        stale = values.stale
+        self._judge = judge = StateJudge(dynamics, usable, hold=stale.hold, stop=_LONGEST,
+                                         skew=stale.max_skew, slack=stale.jump)
+        self._assembler = JointStateAssembler(dynamics.model.joint_names, judge.given.q,
+                                              judge.given.qd, judge.given.effort, False)
+        self.q, self.qd = judge.seen.q, judge.seen.qd
         self._source = b''
 
-    def poll(self, timeout: float = 0.0) -> bool:
-        """Take the waiting states, or wait up to `timeout` s; return whether one is new."""
+    @property
+    def complete(self) -> bool:
+        """Whether a state was used so far."""
+        return bool(self._judge.seen.complete)
+
+    def poll(self, sent: np.ndarray | None, timeout: float = 0.0) -> float:
+        """
+        Take the waiting states, or wait up to `timeout` s; return the kind of cycle that follows.
+
+        sent: last torque, (nv,); None: the guard does not command.
+        """
+        kind = REQUESTS
         first = self._states.wait(timeout) if timeout else None
-        new = first is not None and self._read(first)
-        for sample in self._states.waiting():
-            new |= self._read(sample)
-        return new
+        for sample in chain(() if first is None else (first,), self._states.waiting()):
+            if self._assembler.read(sample):
+                kind = self._received(sample, sent)
+        if kind == REQUESTS:  # none of them was a state
+            kind = self._judge.judge(time.monotonic(), False, sent)
+        return kind
 
     def bind(self, bound: bool) -> None:
         """Use states of the publisher and in the order of the last one alone, or all of them."""
-        self.reader.keep_order(bound)
+        self._assembler.keep_order(bound)
         self._states.bound = frozenset([self._source] if bound and self._source else ())
 
-    def verdict(self) -> StaleVerdict:
-        """Return how stale the state is."""
-        return self._stale.check(time.monotonic())
+    def age(self) -> Age:
+        """Return how old the state is."""
+        return self._judge.age(time.monotonic(), self._assembler.problem)
 
-    def _read(self, sample: JointStateSample) -> bool:
-        if not self.reader.read(sample):
-            return False
+    def _received(self, sample: JointStateSample, sent: np.ndarray | None) -> float:
         clock = time.time() if self._ros is None else 1e-9 * self._ros.now().nanoseconds
-        now, stamp = time.monotonic(), in_seconds(sample.stamp)
-        fresh = self._stale.received(now, stamp, clock)
-        if fresh:
+        measured = float(self._judge.seen.measured)
+        kind = self._judge.judge(time.monotonic(), True, sent, in_seconds(sample.stamp), clock)
+        if float(self._judge.seen.measured) != measured:
             self._source = self._states.source
-            self.qd = self._velocity.update(stamp or now, self.reader.q, self.reader.qd)
-        return fresh
+        return kind
 
 
 class CommandPublisher:

@@ -1,34 +1,27 @@
-"""
-Torque of a guard: gravity torque, damping until the arm rests, and a hold there.
-
-The damping is `- damping M(q) qd`: all joints decelerate at the same rate, without coupling,
-whatever the masses. Under damping alone, errors of the model would let the arm sink at a constant
-speed; therefore an `Anchor` holds it where it comes to rest, with a fraction of the effort limits.
-If the arm swings because of that, a passive stop follows.
-"""
+"""Torques of a guard: its law (`safety.guard_law`), compiled, with the loads of the arm."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 
 import numpy as np
 
 from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.dynamics.jit import blocks
 from robodyn_ros.dynamics.loads import check_body, check_gravity, Loads
+from robodyn_ros.dynamics.usual_inertia import lightest_inertia
 from robodyn_ros.exceptions import ModelError
 from robodyn_ros.model import Payload
-from robodyn_ros.model.per_joint import not_negative
+from robodyn_ros.model.per_joint import not_negative, speeds
 from robodyn_ros.nodes.guard.parameters import GuardSettings
-from robodyn_ros.nodes.guard.passive import GuardPassiveStop
-from robodyn_ros.safety import (
-    Anchor, brake_at_limits, check_not_raised, checked_bounds, TorqueLimiter)
-from robodyn_ros.safety.limits import effort_and_rate, TorqueLimits
+from robodyn_ros.safety import check_not_raised, checked_bounds, guard_law
+from robodyn_ros.safety.events import text
+from robodyn_ros.safety.limits import effort_and_rate, NOT_FINITE, TorqueLimits
 
-_BRAKE = 80.0    # 1/s, deceleration per excess speed near a limit
-_REACH = 0.1     # s, shortest time in which a joint may reach its limit
-_SLACK = 1e-3    # rad or m between a joint beyond its limit and its wall
 _FALSE = 0.5     # of its hold, that the guard needs against a load that is false
 _BLEND = 1.0     # s in which a load comes into use while the guard commands
+_BLOCKS = {'inputs': guard_law.Inputs, 'before': guard_law.Memory, 'program': guard_law.Program}
 
 
 class GuardTorque:
@@ -48,8 +41,6 @@ class GuardTorque:
         Payloads and gravity.
     armature : (nv,) array
         Rotor inertia times gear ratio squared, in kg m^2 or kg.
-    fault : str
-        Why the last torque is another one than the guard's; empty if it is that.
 
     Raises
     ------
@@ -61,23 +52,43 @@ class GuardTorque:
     def __init__(self, dynamics: Dynamics, values: GuardSettings):
         self._dynamics, self._model = dynamics, dynamics.model
         self.loads = Loads(dynamics)
-        self._gravity_scale = 0.0 if values.limits.driver_compensates_gravity else 1.0
         self._configured = bounds = _bounds(values.limits, dynamics.model)
-        self._supervisor, self.fault = TorqueLimiter(*bounds, dynamics.model.joint_names), ''
-        nv = dynamics.nv
-        self.armature = np.zeros(nv)
-        # position limits; for a joint beyond its limit, walls that follow it inwards
-        self._walls = np.array([dynamics.model.lower, dynamics.model.upper], dtype=float)
-        self._anchor = Anchor(*self._walls)
-        self._passive = GuardPassiveStop(dynamics, self._torque_of)
-        (self._q, self._zero, self._qdd, self._brake, self._weight, self._gravity, self._hold,
-         self._torque) = np.zeros((8, nv))
-        self._last_time = 0.0
+        self._compile()
+        self.armature = self._p.armature
+        self._p.gravity_scale[()] = 0.0 if values.limits.driver_compensates_gravity else 1.0
         self._loads_before = self.loads.payloads, self.loads.gravity
         # of loads that came while the guard commands: begin in s, numbers before and after
         self._load_change: tuple[float, np.ndarray, np.ndarray] | None = None
-        self._apply(values, bounds[0])
-        self.update(0.0, np.zeros(nv), np.zeros(nv))  # compiles the dynamics
+        self._p.loads[:] = self._p.feedback_loads[:] = dynamics.runtime
+        self._apply(values, bounds)
+        self.start(0.0, np.zeros(dynamics.nv), np.zeros(dynamics.nv), None)
+
+    def _compile(self) -> None:
+        """Compile the law, or load it from the cache, and bind it to arrays."""
+        model, runtime = self._model, self._dynamics.runtime.size
+        dimensions = {'joints': model.nv, 'runtime': runtime}
+        constants = {
+            'lower': model.lower.tolist(), 'upper': model.upper.tolist(),
+            'speeds': speeds(model).tolist(),
+            'lightest_inertia': lightest_inertia(self._dynamics, np.zeros(model.nv)).tolist()}
+
+        def body(tree, *given):
+            return guard_law.respond(SimpleNamespace(tree=tree, **constants), *(
+                blocks.unpack(cls, each, dimensions)
+                for cls, each in zip(_BLOCKS.values(), given)))
+
+        sizes = {name: blocks.size(cls, dimensions) for name, cls in _BLOCKS.items()}
+        function = self._dynamics.function(
+            body, sizes, {'torque': model.nv, 'next': sizes['before']}, f'guard {constants}',
+            ('safety',))
+        arrays = [np.zeros(size) for size in sizes.values()]
+        self._torque, memory = np.zeros(model.nv), np.zeros(sizes['before'])
+        bound = function.bound(*arrays, self._torque, memory)
+        bound.feed(arrays[1], memory)
+        self._run = bound.call
+        self._x, _, self._p = (blocks.views(cls, array, dimensions)
+                               for cls, array in zip(_BLOCKS.values(), arrays))
+        self._m = blocks.views(guard_law.Memory, memory, dimensions)
 
     @property
     def usable(self) -> np.ndarray:
@@ -87,12 +98,19 @@ class GuardTorque:
     @property
     def swings(self) -> bool:
         """Return whether the arm has swung because of the torques: a passive stop follows."""
-        return self._passive.active
+        return bool(self._m.swings)
 
     @property
     def last(self) -> np.ndarray:
         """Return the last torque, (nv,), in N m or N."""
-        return self._supervisor.last
+        return self._m.sent.copy()
+
+    @property
+    def fault(self) -> str:
+        """Return why the last torque is another one than the guard's; empty if it is that."""
+        verdict = self._m.verdict
+        return text(NOT_FINITE[int(verdict.not_finite)], SimpleNamespace(
+            joint=verdict.joint, value=verdict.value, bound=0.0, time=0.0), self._model)
 
     def check_change(self, values: GuardSettings) -> None:
         """Raise `ParameterError` for a wrong limit, or one above that at the start."""
@@ -101,61 +119,37 @@ class GuardTorque:
 
     def change(self, values: GuardSettings) -> None:
         """Use other parameters, that were checked, from now on."""
-        bounds = _bounds(values.limits, self._model)
-        self._supervisor.change(*bounds)
-        self._apply(values, bounds[0])
+        self._apply(values, _bounds(values.limits, self._model))
 
     def set_position(self, q: np.ndarray) -> None:
         """Set the position of the arm, at which payload and gravity are checked."""
-        self._q[:] = q
+        self._m.q[:] = q
 
     def start(self, now: float, q: np.ndarray, qd: np.ndarray, torque: np.ndarray | None) -> None:
         """Start from the last torque of the controller, or from the gravity torque if None."""
-        self._q[:], self._last_time = q, now
         self._loads_before = self.loads.payloads, self.loads.gravity
-        self._walls[:] = np.minimum(self._model.lower, q), np.maximum(self._model.upper, q)
-        self._anchor.reset(q, qd, self._damping)
-        self._hold.fill(0.0)
-        self._passive.start(now, q, qd)
-        self._supervisor.reset(self._gravity_scale * self._dynamics.gravity(q) if torque is None
-                               else torque)
+        self._x.torque[:] = np.nan if torque is None else torque
+        self._respond(guard_law.START, now, q, qd)
 
     def update(self, now: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """Return the torque for a fresh state, (nv,); overwritten by the next call."""
-        self._q[:] = q
-        self._move_walls(q)
-        self._update_gravity(now)
-        self._update_hold(q, qd)
-        self._passive.watch(now, q, qd, self._anchor.error * self._damping, self.last)
-        if self.swings:
-            self._hold.fill(0.0)
-            self._passive.torque(q, qd, self._walls, self._usable, self._torque)
-            return self._supervised(now)
-        lower, upper = self._walls
-        brake_at_limits(q, qd, lower, upper, _BRAKE, _REACH, out=self._brake)
-        np.multiply(qd, -self._damping, out=self._qdd)
-        self._qdd += self._brake
-        self._accelerate(self._qdd, self._torque)
-        self._torque += self._hold
-        return self._supervised(now)
-
-    def _move_walls(self, q: np.ndarray) -> None:
-        """Move the walls of joints beyond their limits inwards with them."""
-        model, (lower, upper) = self._model, self._walls
-        np.minimum(model.lower, np.maximum(lower, q - _SLACK), out=lower)
-        np.maximum(model.upper, np.minimum(upper, q + _SLACK), out=upper)
+        return self._respond(guard_law.STATE, now, q, qd)
 
     def update_without_state(self, now: float) -> np.ndarray:
         """Return the torque without a fresh state: last hold, gravity at the last position."""
-        self._update_gravity(now)
-        self._torque[:] = self._hold
-        return self._supervised(now)
+        return self._respond(guard_law.NO_STATE, now, self._m.q, 0.0)
 
-    def _update_gravity(self, now: float) -> None:
-        """Compute the gravity torque with the loads of the feedback, and with the present ones."""
-        self._dynamics.gravity(self._q, out=self._weight)
-        self._gravity[:] = (self._weight if self._load_change is None else
-                            self.loads.gravity_torque(self._q, self._load_numbers(now)))
+    def release_hold(self) -> None:
+        """Remove the hold: `update_without_state` returns the gravity torque alone."""
+        self._m.hold.fill(0.0)
+
+    def _respond(self, call: float, now: float, q, qd) -> np.ndarray:
+        x = self._x
+        x.call[()], x.now[()], x.q[:], x.qd[:] = call, now, q, qd
+        if self._load_change is not None:
+            self._p.loads[:] = self._load_numbers(now)
+        self._run()
+        return self._torque
 
     def _load_numbers(self, now: float) -> np.ndarray:
         """Return the present numbers of the loads, see `Loads.runtime_parameters`."""
@@ -164,31 +158,6 @@ class GuardTorque:
         begin, before, after = self._load_change
         part = min(max((now - begin) / _BLEND, 0.0), 1.0)
         return before + part * (after - before)
-
-    def release_hold(self) -> None:
-        """Remove the hold: `update_without_state` returns the gravity torque alone."""
-        self._hold.fill(0.0)
-
-    def _update_hold(self, q: np.ndarray, qd: np.ndarray) -> None:
-        """Compute the torque towards the anchor; move the anchor where the torque is limited."""
-        pull = self._anchor.pull(q, qd, self._damping, self._hold_rate)
-        self._accelerate(pull, self._hold)
-        excess = np.abs(self._hold) / self._hold_effort
-        largest = excess.max()
-        if largest > 1.0:  # only the anchors of joints at their limit move
-            self._hold /= largest
-            self._anchor.slip(1.0 / np.maximum(excess, 1.0))
-
-    def _accelerate(self, qdd: np.ndarray, out: np.ndarray) -> None:
-        """Compute the torque for an acceleration, without gravity torque."""
-        self._dynamics.inverse_dynamics(self._q, self._zero, qdd, out=out)
-        out -= self._weight
-        out += self.armature * qdd
-
-    def _torque_of(self, qdd: np.ndarray) -> np.ndarray:
-        result = np.empty_like(qdd)
-        self._accelerate(qdd, result)
-        return result
 
     def set_payload(self, payload: Payload, in_charge: bool) -> None:
         """
@@ -217,6 +186,7 @@ class GuardTorque:
             check_body(load)
         self.loads.change({load.link: load for load in payloads if load.mass}, gravity)
         self._load_change = None
+        self._p.loads[:] = self._p.feedback_loads[:] = self._dynamics.runtime
         self.armature[:] = armature
 
     def _change_loads(self, payloads, gravity, in_charge: bool) -> None:
@@ -225,43 +195,41 @@ class GuardTorque:
                     '{}')
         if in_charge:
             change = torque - self._gravity_torque(*self._loads_before)
-            self._check(change, _FALSE * self._hold_effort,
+            self._check(change, _FALSE * self._p.hold_effort,
                         'would get {} more or less than at the takeover; while the guard commands '
                         'it takes no load that it could not hold against: {} (hold_effort)')
-        present = self._load_numbers(self._last_time)
+        now = float(self._m.now)
+        present = self._load_numbers(now)
         self.loads.change(payloads, gravity)
         self._load_change = None
         if in_charge:
             # a load that is false would throw a light joint: as gravity, before the hold resists;
             # as inertia of its feedback at any time
-            self._load_change = self._last_time, present, self._dynamics.runtime.copy()
+            self._load_change = now, present, self._dynamics.runtime.copy()
             before = self._loads_before[0]
             lightest = {link: min(load, before[link], key=lambda each: each.mass)
                         for link, load in payloads.items() if link in before}
             self._dynamics.runtime[:] = self.loads.runtime_parameters(lightest, gravity)
+        self._p.feedback_loads[:] = self._dynamics.runtime
+        self._p.loads[:] = present if in_charge else self._dynamics.runtime
 
     def _gravity_torque(self, payloads, gravity) -> np.ndarray:
-        return self._gravity_scale * self.loads.gravity_torque(
-            self._q, self.loads.runtime_parameters(payloads, gravity))
+        return self._p.gravity_scale * self.loads.gravity_torque(
+            self._m.q, self.loads.runtime_parameters(payloads, gravity))
 
-    def _check(self, torque: np.ndarray, bound: np.ndarray, text: str) -> None:
+    def _check(self, torque: np.ndarray, bound: np.ndarray, problem: str) -> None:
         excess = np.abs(torque) - bound
         j = int(np.argmax(excess))
         if excess[j] > 0.0:
-            raise ModelError(f"joint '{self._model.joint_names[j]}' " + text.format(
+            raise ModelError(f"joint '{self._model.joint_names[j]}' " + problem.format(
                 f'{torque[j]:.4g}', f'{bound[j]:.4g}'))
 
-    def _apply(self, values: GuardSettings, usable: np.ndarray) -> None:
-        self._usable, self._damping = usable, values.damping
-        self._hold_rate, self._hold_effort = values.hold_rate, values.hold_effort * usable
-
-    def _supervised(self, now: float) -> np.ndarray:
-        """Add the gravity torque, unless the driver compensates gravity, and limit the sum."""
-        passed, self._last_time = now - self._last_time, now
-        self._gravity *= self._gravity_scale
-        self._torque += self._gravity
-        torque, self.fault = self._supervisor.supervise(self._torque, self._gravity, passed)
-        return torque
+    def _apply(self, values: GuardSettings, bounds: tuple[np.ndarray, np.ndarray]) -> None:
+        self._usable, rate = bounds
+        p = self._p
+        p.limits.effort[:], p.limits.rate[:] = self._usable, rate
+        p.damping[()], p.hold_rate[()] = values.damping, values.hold_rate
+        p.hold_effort[:] = values.hold_effort * self._usable
 
 
 def _bounds(limits: TorqueLimits, model) -> tuple[np.ndarray, np.ndarray]:

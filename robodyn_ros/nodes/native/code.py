@@ -16,12 +16,12 @@ import math
 from llvmlite import ir
 
 from robodyn_ros.control.shared_block import PROGRAM_WORDS, ROW
-from robodyn_ros.control.state import REQUESTS
 from robodyn_ros.dynamics.jit import machine
 from robodyn_ros.nodes.native import rcl, writer
 from robodyn_ros.nodes.native.block import PLACES
 from robodyn_ros.nodes.native.writer import (
     BUFFER, F64, I32, I64, LENGTH, MESSAGE, REALTIME, STAMP, Writer)
+from robodyn_ros.safety.acceptance import REQUESTS
 
 _PAUSE = 500       # us after an error of rcl_wait
 _TEXT = STAMP + 8  # offset of the text of a Header

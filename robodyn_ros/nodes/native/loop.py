@@ -14,7 +14,6 @@ from robodyn_ros.control import turn
 from robodyn_ros.control.host import Host
 from robodyn_ros.control.memory import Memory
 from robodyn_ros.control.shared_block import ROW
-from robodyn_ros.control.state import State
 from robodyn_ros.control.turn_host import PHASES, TurnHost
 from robodyn_ros.dynamics.jit import blocks
 from robodyn_ros.nodes.cdr import JointStateLayout, LITTLE_ENDIAN
@@ -23,6 +22,7 @@ from robodyn_ros.nodes.native.block import Block, Layouts, PLACES
 from robodyn_ros.nodes.native.loop_data import LoopData
 from robodyn_ros.nodes.native.rcl import probe
 from robodyn_ros.nodes.native.thread import check_platform, LoopThread
+from robodyn_ros.safety.acceptance import State
 
 ROWS = 1024          # rows of the ring buffer, one per cycle
 _CAPACITY = 65_536   # bytes of a message

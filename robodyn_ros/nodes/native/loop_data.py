@@ -32,7 +32,7 @@ class Row:
     sent : int
         Torques sent so far.
     kind : float
-        Kind of the cycle, see `control.state`.
+        Kind of the cycle, see `safety.acceptance`.
     memory, turn : array
         Memories of the cycle and of the turn.
 

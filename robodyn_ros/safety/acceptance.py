@@ -17,24 +17,54 @@ from __future__ import annotations
 
 from dataclasses import replace
 import math
+from types import SimpleNamespace
+from typing import NamedTuple
 
-from robodyn_ros.control.state import BETWEEN, DUE, FROM_STATE, RECEIVED, REQUESTS, SILENT
-from robodyn_ros.control.steps import plausibility
-from robodyn_ros.control.steps.event import Event, event, NOTHING
+import numpy as np
+
+from robodyn_ros.dynamics.jit import blocks
 from robodyn_ros.dynamics.jit.blocks import block, joints, part, scalar
 from robodyn_ros.dynamics.jit.flags import all_of, any_of, equal, finite, first_of, flag, no, when
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum, nearest
 from robodyn_ros.dynamics.jit.vectors import difference, element, first_where, largest, magnitudes
-from robodyn_ros.safety import MAX_PLAUSIBLE_VALUE
+from robodyn_ros.model import RobotModel
+from robodyn_ros.model.per_joint import speeds
+from robodyn_ros.safety import plausibility
+from robodyn_ros.safety.events import (
+    BACK, Event, event, FROZEN, JUMPED, LATE, NEVER, NOT_FINITE, NOTHING, SKEWED, UNSTAMPED)
+from robodyn_ros.safety.limits import MAX_PLAUSIBLE_VALUE
 
-# why no state is accepted; codes of `messages`
-NEVER, UNSTAMPED, SKEWED, FROZEN, BACK, LATE, JUMPED, NOT_FINITE = map(float, range(101, 109))
+# kinds of cycle: new state; torque due between two states; silence; requests only. `accept`
+# derives one of these from the others: state received; no state; no state, and a torque is due
+FROM_STATE, BETWEEN, SILENT, REQUESTS, RECEIVED, WAITING, DUE = map(float, range(7))
+COAST = 0.005  # s between torques during silence
 _TURN = 2.0 * math.pi
+_LIVE_EFFORT = 0.1  # of the effort limit, that a live measured effort shows
+_LATCHED = 0.05  # s that a fault is latched before states are used that do not continue the motion
+_ANY = 1e9       # rad/s or m/s, for a joint without limit: infinity times 0 s would be NaN
 _DRIFT = 2e-4   # s per s that the smallest delay may grow: clocks of two machines drift by less
 _LONGEST = 0.1   # s; a larger delay, or one that counts as silence, is that of a pause or clock
 _SPEED = 2.0    # times the velocity limit that a joint may reach
 _SLIPPED = 0.2  # of the slack, above which a position that is accepted is another one
+
+
+@block
+class State:
+    """State of the arm as the input of a cycle."""
+
+    kind: float = scalar('', 'Kind of cycle: 0 state, 1 between states, 2 silence, 3 requests, '
+                         '4 received, 5 waiting, 6 torque due.')
+    now: float = scalar('s', 'Time of the law.')
+    arrival: float = scalar('s', 'Time of the local steady clock.')
+    stamp: float = scalar('s', 'Stamp of the state; 0: none.')
+    clock: float = scalar('s', 'Time of the clock of the stamps at arrival.')
+    permitted: float = scalar('', 'Flag: a torque may be sent.')
+    unattended: float = scalar('', 'Flag: the process that supervises the cycle does not react.')
+    cause: float = scalar('', 'Code of the text that names the cause of a silence.')
+    q: list = joints('rad', 'Measured position.')
+    qd: list = joints('rad/s', 'Measured velocity.')
+    effort: list = joints('N m', 'Measured effort; not a number where none is reported.')
 
 
 @block
@@ -99,6 +129,71 @@ class Memory:
     law: float = scalar('s', 'Time of the law of that state.')
     last_between: float = scalar('s', 'Time of the law of the last torque between two states.')
     plausibility: plausibility.Memory = part(plausibility.Memory)
+
+
+class Age(NamedTuple):
+    """
+    How old the newest accepted state is.
+
+    Attributes
+    ----------
+    fresh : bool
+        Whether it may be used.
+    age : float
+        Seconds since it was measured; infinite before any.
+    reason : str
+        Reason in words; empty while it is fresh.
+
+    """
+
+    fresh: bool
+    age: float
+    reason: str
+
+
+def write_program(p: SimpleNamespace, model: RobotModel, usable: np.ndarray, simulated: bool,
+                  **numbers: float) -> None:
+    """
+    Write the program of an arm.
+
+    Parameters
+    ----------
+    p : namespace
+        Fields of `Program`.
+    model : RobotModel
+        Model of the arm.
+    usable : (nv,) array
+        Effort limits, in N m or N.
+    simulated : bool
+        Whether the time of the law is that of the stamps.
+    **numbers
+        Fields of `Program` and of that of `plausibility`.
+
+    """
+    limit = np.asarray(model.velocity_limit, dtype=float)
+    p.limit[:] = np.where(limit > 0.0, np.minimum(limit, _ANY), _ANY)
+    p.continuous[:], p.simulated[()] = model.continuous, simulated
+    p.plausibility.speed[:], p.plausibility.torque[:] = speeds(model), _LIVE_EFFORT * usable
+    for name, value in numbers.items():
+        getattr(p if hasattr(p, name) else p.plausibility, name)[()] = value
+    p.patience[()] = p.stop + _LATCHED
+
+
+def write_initial(m: SimpleNamespace) -> None:
+    """Write the memory of an arm from which no state was received; m: zeros."""
+    m.remark.code[()] = NEVER
+    m.measured[()] = m.stamp[()] = m.called[()] = -np.inf
+    m.min_delay[()] = np.inf
+
+
+def body_of(dimensions):
+    """Return `accept` as a function of lists of scalars; the last is (inactive, *sent)."""
+    def body(*values):
+        *given, (inactive, *sent) = values
+        return accept(*(blocks.unpack(cls, each, dimensions)
+                        for cls, each in zip((State, Memory, Program), given)), inactive, sent)
+
+    return body
 
 
 def accept(state, m, p, inactive, sent):

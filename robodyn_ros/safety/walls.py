@@ -1,5 +1,7 @@
 """
-Walls: outermost permitted position of a joint, at a position limit or beyond it.
+Position limits: walls, brakes in front of them, and recovery beyond them.
+
+A wall is the outermost permitted position of a joint, at a position limit or beyond it.
 
 A joint may be beyond its limit after a fall or a push. Its wall is then at its position, and
 moves inwards with it up to the limit. Brakes act at the wall, so that a joint at rest is not
@@ -13,12 +15,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from robodyn_ros.dynamics.jit.blocks import block, joints, scalar
-from robodyn_ros.dynamics.jit.flags import any_of, when
+from robodyn_ros.dynamics.jit.flags import any_above, any_of, when
 from robodyn_ros.dynamics.jit.flow import choose
-from robodyn_ros.dynamics.jit.trace import maximum, minimum
-from robodyn_ros.dynamics.jit.vectors import difference
+from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
+from robodyn_ros.dynamics.jit.vectors import difference, magnitudes, positive
 
 _SLACK = 1e-3     # rad or m between joint and wall, so that noise does not move it
+_DAMPING = 160.0   # 1/s, of the brake, per unit of the joint's inertia
+_MAX_DAMPING_DT = 1.6       # of that times interval and delay of the torques; unstable from 2 on
+_CRITICAL = 4.0        # of that times the time to the limit, above which it does not overshoot
+_TIME = 0.1        # s to the limit at which the brake of a hand-guided joint begins
+_SOFTNESS = 0.02   # rad/s or m/s of excess speed over which the brake is faded in
 
 
 @block
@@ -90,3 +97,45 @@ def limit_outward(body, torque, q, qd, m, p, decay):
                 for t, a, b, low, high in zip(torque, least, most, below, beyond)]
 
     return choose(any_of(below + beyond), [lambda: list(torque), bounded])
+
+
+# --- brakes --------------------------------------------------------------------------------------
+
+def brake_speed(q, qd, lower, upper, time):
+    """
+    Return the excess speed of a joint in front of its limit, pointing inwards.
+
+    A joint may approach a limit at distance / time; speed beyond that is excess. Excess below
+    `_SOFTNESS` is rounded off as a parabola, so that the torque has no kink.
+    """
+    headed = q + time * qd
+    beyond = headed - minimum(maximum(headed, lower), upper)
+    excess = absolute(beyond) / time
+    blend = minimum(excess, _SOFTNESS)
+    excess = blend * (excess - 0.5 * blend) / _SOFTNESS
+    return when(beyond > 0.0, -excess, excess)
+
+
+def brake_damping(gap, delay):
+    """Return the admissible decay of a brake, 1/s; gap: of the torques, delay: of `qd`, in s."""
+    return minimum(_DAMPING, _MAX_DAMPING_DT / positive(gap + delay))
+
+
+def brake(body, torque, q, qd, externally_driven, walls, damping=_DAMPING):
+    """
+    Return the torque plus brakes in front of position limits, or of walls beyond them.
+
+    The inertia is that of the joint in the present pose while the others are free, 1 over the
+    diagonal of M^-1. The brake begins earlier for an externally driven arm, and if it must be
+    soft.
+    """
+    time = maximum(when(externally_driven, _TIME, 0.25 * _TIME), _CRITICAL / damping)
+    speeds = [brake_speed(*each, time) for each in zip(
+        q, qd, walls.lower, walls.upper)]
+
+    def braked():
+        inertia = body.part('apparent_inertia', q, body.gains.armature)
+        return [t + when(absolute(s), damping * s * m, 0.0)
+                for t, s, m in zip(torque, speeds, inertia)]
+
+    return choose(any_above(magnitudes(speeds), 0.0), [lambda: list(torque), braked])

@@ -18,22 +18,20 @@ from __future__ import annotations
 from dataclasses import replace
 from types import SimpleNamespace
 
-from robodyn_ros.control.steps import velocity_check
-from robodyn_ros.control.steps.event import Event, event, NOTHING
 from robodyn_ros.dynamics.jit.blocks import block, joints, part, scalar
 from robodyn_ros.dynamics.jit.flags import all_of, any_above, any_of, equal, finite, flag, no, when
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
 from robodyn_ros.dynamics.jit.vectors import difference, element, largest
-from robodyn_ros.safety.velocity_estimator import fading_memory, FAR
+from robodyn_ros.safety import velocity_check
+from robodyn_ros.safety.events import ALTERNATING, Event, event, NOTHING, OVERSPEED, REPEATED
 
-# codes of `messages`
-REPEATED, ALTERNATING, OVERSPEED = 120.0, 121.0, 122.0
 AUTO, MEASURED, ESTIMATED = 0.0, 1.0, 2.0
 _GAP = 0.1        # s between two states above which all estimates restart
 _COPIED = 1e-4    # rad or m of motion above which a repeated state is a copy of the last one
 _RESPONSE = 0.05  # s within which a live measured effort follows a change of torque
-_NOISE = 0.2      # of `motion` / time constant: noise of an estimate
+_FAR = 0.15       # of the velocity limit, error of an estimate, plus
+_NOISE = 0.2      # of `motion` / time constant: its noise
 _STAYS = 0.5      # of the difference that makes an outlier, above which it remains one
 _FAST = 1.5       # times the velocity limit, within which a position does not deviate
 _JITTER = 5e-3    # s, error of the time between two states
@@ -218,7 +216,10 @@ def check_position(q, qd, before, restarts, judged, dt, m, p, limit):
 def estimated(q, reported, dt, restarts, deviates, before, m, p, limit):
     """Return filtered position, its velocity, outliers, and the velocity to use."""
     time = maximum(p.smoothing, dt)
-    gain, slope = fading_memory(time, dt)
+    # gains of position and velocity on the prediction error of a fading memory (Morrison,
+    # Introduction to Sequential Smoothing and Prediction, 1969, chapter 9)
+    rest = time / (time + dt)
+    gain, slope = 1.0 - rest * rest, (1.0 - rest) * (1.0 - rest) / dt
     result = SimpleNamespace(position=[], estimate=[], outlier=[], qd=[], step=[], replaced=[],
                              reported=reported, delay=0.0)
     from_positions = equal(p.source, ESTIMATED)
@@ -234,7 +235,7 @@ def estimated(q, reported, dt, restarts, deviates, before, m, p, limit):
         outlier = all_of(
             [no(restarts), no(absent), no(doubted), equal(p.source, AUTO),
              absolute(v - rate) > when(was_outlier, _STAYS,
-                                       1.0) * (FAR * speed + _NOISE * p.motion / time), deviates
+                                       1.0) * (_FAR * speed + _NOISE * p.motion / time), deviates
              | (absolute(step - rate * dt) < absolute(step - v * dt))])
         replaced = no(equal(p.source, MEASURED)) & unknown
         result.position.append(when(restarts | deviates, x, ahead + gain * error))

@@ -17,14 +17,12 @@ from __future__ import annotations
 from dataclasses import replace
 from types import SimpleNamespace
 
-from robodyn_ros.control.steps.event import Event
 from robodyn_ros.dynamics.jit.flags import all_of, any_of, finite, no, when
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
 from robodyn_ros.dynamics.jit.vectors import element, first_where, positive
+from robodyn_ros.safety.events import CONTRADICTED, Event, STANDING
 
-# codes of `messages`
-CONTRADICTED, STANDING = 123.0, 124.0
 # ratio of velocity and change of position:
 SMALL = 0.25      # below which the velocity is not reported,
 WRONG = 2.0       # above which, or below 1 over which, no lag explains it,

@@ -185,19 +185,6 @@ def test_without_error_the_torque_is_that_of_the_model(dyn, law_of, law, moving)
     assert_close(terms[Term.TOTAL], terms[:Term.TOTAL].sum(axis=0), 1e-11)
 
 
-@pytest.mark.parametrize('law', LAWS)
-def test_python_agrees_with_machine_code(dyn, gains, law, moving):
-    q, qd, reference = moving()
-    task_gains = task_gains_with(dyn, axes='target')
-    compiled, python = (ControlLaw(each, gains, law, task_gains=task_gains)
-                        for each in (dyn, Dynamics(MODEL, backend='python')))
-    assert_close(python.follow(q, qd, reference, 0.3), compiled.follow(q, qd, reference, 0.3),
-                 1e-9)
-    assert_close(python.task.wrench, compiled.task.wrench, 1e-9)
-    without = compiled.follow(q, qd, reference, 0.0)
-    assert not without[[Term.FEEDBACK, Term.NULL_SPACE]].any()
-
-
 # --- passivity ----------------------------------------------------------------------------------
 
 
@@ -370,12 +357,3 @@ def test_free_directions_are_free(dyn, law_of, moving):
 def test_gains_that_make_no_sense_are_refused(dyn, design, error, words):
     with pytest.raises(error, match=words):
         task_gains_with(dyn, **design)
-
-
-def test_laws_keep_their_link(dyn, law_of):
-    law = law_of('cartesian_impedance')
-    with pytest.raises(ParameterError, match="compiled for the link 'tool0', not for 'link4'"):
-        law.task_gains = task_gains_with(dyn, link='link4')
-    other = make_task_gains(Dynamics(robot('robodyn6'), backend='python'))
-    with pytest.raises(ParameterError, match='Cartesian gains for 6 joints; this robot has 7'):
-        law.task_gains = other

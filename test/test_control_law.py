@@ -136,16 +136,6 @@ def test_total_is_the_sum_of_the_others(dyn, case, law):
 
 
 @pytest.mark.parametrize('law', LAWS)
-def test_python_agrees_with_machine_code(dyn, case, law):
-    q, qd, reference, gains = case
-    compiled = ControlLaw(dyn, gains, law)
-    python = ControlLaw(Dynamics(dyn.model, backend='python'), gains, law)
-    assert_close(python.follow(q, qd, reference, 0.3), compiled.follow(q, qd, reference, 0.3),
-                 EXACT)
-    assert_close(python.compensate(q, qd), compiled.compensate(q, qd), EXACT)
-
-
-@pytest.mark.parametrize('law', LAWS)
 def test_without_authority_the_measured_state_gives_no_feedback(dyn, case, law):
     q, qd, reference, gains = case
     terms = ControlLaw(dyn, gains, law).follow(q, qd, reference, 0.0)
@@ -185,13 +175,14 @@ def test_feedback_keeps_its_direction_within_the_limits(dyn, case, law):
     assert_close(terms[Term.TOTAL], terms[:Term.TOTAL].sum(axis=0), EXACT)
 
 
-def test_new_gains_and_a_new_payload_count_from_the_next_call_on(case):
+def test_a_new_payload_counts_from_the_next_call_on(case):
     dyn = Dynamics(arm().with_payload('tool0', 0.0))
     law, q = ControlLaw(dyn, make_gains(dyn)), np.linspace(-0.6, 0.6, 7)
     rest = Reference.at_rest(q + 0.1)
     before = law.follow(q, np.zeros(7), rest).copy()
-    law.gains = gains_with(dyn, natural_frequency=40.0)
-    assert_close(law.follow(q, np.zeros(7), rest)[Term.FEEDBACK], 4 * before[Term.FEEDBACK], EXACT)
+    stiff = ControlLaw(dyn, gains_with(dyn, natural_frequency=40.0))
+    assert_close(stiff.follow(q, np.zeros(7), rest)[Term.FEEDBACK], 4 * before[Term.FEEDBACK],
+                 EXACT)
     dyn.update(arm().with_payload('tool0', 2.0))
     loaded = law.follow(q, np.zeros(7), rest)
     assert_close(loaded[Term.GRAVITY] + loaded[Term.PAYLOAD],
@@ -199,13 +190,8 @@ def test_new_gains_and_a_new_payload_count_from_the_next_call_on(case):
 
 
 def test_not_a_law_or_not_its_gains(dyn):
-    with pytest.raises(ParameterError, match="'pid'.*computed_torque, feedforward_pd"):
+    with pytest.raises(ParameterError, match="'pid': .*computed_torque, feedforward_pd"):
         ControlLaw(dyn, make_gains(dyn), 'pid')
     one = Dynamics(RobotModel.from_urdf(random_tree(1, 1)))
-    with pytest.raises(ParameterError, match=f'gains for 1 joints; this robot has {dyn.nv}'):
+    with pytest.raises(ArgumentError, match='gains must have shape'):
         ControlLaw(dyn, make_gains(one))
-    law = ControlLaw(dyn, make_gains(dyn))
-    with pytest.raises(ParameterError, match='gains for 1 joints'):
-        law.gains = make_gains(one)
-    with pytest.raises(ArgumentError, match='q must have shape'):
-        law.compensate(np.zeros(dyn.nv + 1), np.zeros(dyn.nv))

@@ -6,13 +6,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from robodyn_ros.control import ArmController, make_task_gains, Term
-from robodyn_ros.control.law import arguments
 from robodyn_ros.control.laws.common_terms import tracking_terms
 from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.control.memory import Memory
 from robodyn_ros.control.rollout import RolloutCycle
 from robodyn_ros.control.settings import Constraints
 from robodyn_ros.control.steps import modes
+from robodyn_ros.control.steps.laws import ARRAYS
 from robodyn_ros.dynamics.jit import blocks
 from robodyn_ros.exceptions import ArgumentError, ParameterError
 from robodyn_ros.model import RobotModel
@@ -172,7 +172,7 @@ def test_the_torque_is_that_of_the_law_where_nothing_limits(both_ways, arms):
     law = TRACKING['computed_torque']
     checked = 0
     for each in alone.log[HOLD::10]:
-        x = SimpleNamespace(**dict.fromkeys(arguments(law), [0.0] * n))
+        x = SimpleNamespace(**dict.fromkeys(ARRAYS, [0.0] * n))
         vars(x).update({name: values.tolist() for name, values in vars(gains).items()})
         vars(x).update(q=each.q.tolist(), qd=each.qd.tolist(), authority=[1.0],
                        limit=alone.control.bounds.usable.tolist())

@@ -6,7 +6,7 @@ from pathlib import Path
 from design import settings_of, with_settings
 import numpy as np
 from robodyn_ros.control import ArmController, Mode
-from robodyn_ros.control.external_laws.own_law import OwnLaw
+from robodyn_ros.control.own_law import OwnLaw
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.model import RobotModel
 from robodyn_ros.simulation import Plant

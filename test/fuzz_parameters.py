@@ -13,7 +13,7 @@ from fake_arm import URDF
 import rclpy
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
-from robodyn_ros.control.design import Design
+from robodyn_ros.control.arm.design import Design
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.model import RobotModel

@@ -5,9 +5,8 @@ from lying_arm import LyingArm
 import numpy as np
 import pytest
 from robodyn_ros.control import Mode, Term
-from robodyn_ros.control.laws.rates import fastest
-from robodyn_ros.control.laws.table import TRACKING
-from robodyn_ros.control.steps import feedback_share, stable_gains
+from robodyn_ros.control.laws.table import fastest, TRACKING
+from robodyn_ros.control.steps import feedback_share
 from robodyn_ros.dynamics import Dynamics
 from design import change_settings, gains_with, settings_of
 from steps import doubles, filled
@@ -35,7 +34,7 @@ def test_gains_are_stable_with_a_torque_that_acts_one_interval_late(damping_rati
     factors = []
     for kd in np.linspace(0.05, 10.0, 200):  # with an interval of 1
         kp = (0.5 * kd / damping_ratio) ** 2
-        f, = stable_gains.factors(*np.array([[kp], [kd], [1.0]]))
+        f, = feedback_share.factors(*np.array([[kp], [kd], [1.0]]))
         # position, velocity and the torque that acts next
         loop = np.array([[1.0, 1.0, 0.5], [0.0, 1.0, 1.0], [-f * f * kp, -f * kd, 0.0]])
         assert np.abs(np.linalg.eigvals(loop)).max() < 1.0, kd
@@ -64,7 +63,7 @@ def test_gains_that_are_too_high_for_the_rate_do_not_throw_the_arm(period):
     assert loop.control.mode is Mode.HOLD and not loop.control.fault
     assert loop.control.status.unstable_gains.endswith(
         f'kd = 1000 1/s is unstable with a torque every {1e3 * period:.0f} ms')
-    factor, = stable_gains.factors(*np.array([[250e3], [1000.0], [period]]))
+    factor, = feedback_share.factors(*np.array([[250e3], [1000.0], [period]]))
     assert loop.control.status.bandwidth_factor == pytest.approx(factor) and factor < 0.7
 
 

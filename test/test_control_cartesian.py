@@ -6,16 +6,16 @@ from closed_loop import BENT, MODEL
 import numpy as np
 import pytest
 from robodyn_ros.control import ControlLaw, make_gains, Term
+from robodyn_ros.control.arm.gain_design import make_task_gains
 from robodyn_ros.control.laws.cartesian_impedance import damping
-from robodyn_ros.control.laws.pose_error import quaternion
 from robodyn_ros.control.laws.symmetric import eigen, spectral
-from robodyn_ros.control.pose.task_gain_design import make_task_gains
+from robodyn_ros.control.laws.task_space import quaternion
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ModelError, ParameterError
 from robodyn_ros.trajectory import Reference
 from scipy.spatial.transform import Rotation
 from design import gains_with, task_gains_with
-from task_arms import difference, inertia_of_task, interpreted, robot, spring, task_of
+from task_arms import difference, inertia_of_task, interpreted, spring, task_of
 from tolerance import assert_close
 
 LAWS = ('cartesian_impedance', 'operational_space')

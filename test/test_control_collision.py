@@ -3,7 +3,8 @@
 from closed_loop import arm, BENT, Loop, MODEL, STRETCHED
 import numpy as np
 import pytest
-from robodyn_ros.control import controller, make_gains, Mode, Term
+from robodyn_ros.control import make_gains, Mode, Term
+from robodyn_ros.control.arm import controller
 from robodyn_ros.control.compiled import CompiledCycle
 from robodyn_ros.control.settings import CollisionSettings
 from robodyn_ros.control.steps import collision, observer

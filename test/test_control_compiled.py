@@ -16,11 +16,10 @@ from time import monotonic
 import numpy as np
 import pytest
 from robodyn_ros.control import with_slots
-from robodyn_ros.control.bound_cycle import BoundCycle
+from robodyn_ros.control.blocks import Memory, Program
 from robodyn_ros.control.compilation import Compilation
 from robodyn_ros.control.compiled import CompiledCycle, REQUIRED
-from robodyn_ros.control.memory import Memory
-from robodyn_ros.control.program import Program
+from robodyn_ros.control.host import BoundCycle
 from robodyn_ros.control.steps import laws, modes, path
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.jit import blocks, builtin, machine, program

@@ -9,12 +9,11 @@ import pytest
 from design import settings_of, with_settings
 from random_trees import Mixture, random_tree
 from robodyn_ros.control import ArmController, with_slots
-from robodyn_ros.control.design import Design
-from robodyn_ros.control.memory import Memory
-from robodyn_ros.control.program import Program
-from robodyn_ros.control.program_writer import write_gains
+from robodyn_ros.control.arm.design import Design
+from robodyn_ros.control.arm.program_writer import write_gains
+from robodyn_ros.control.arm.trajectory_table import Paths
+from robodyn_ros.control.blocks import Memory, Program
 from robodyn_ros.control.steps import external_law, laws, modes
-from robodyn_ros.control.trajectory_table import Paths
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.jit import blocks
 from robodyn_ros.exceptions import ArgumentError

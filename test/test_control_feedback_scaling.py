@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 import numpy as np
-from robodyn_ros.control.feedback_scaling import MIN_SHARE, within_limits
+from robodyn_ros.control.terms import MIN_SHARE, within_limits
 
 LIMIT = np.array([10.0, 5.0, 1.0])
 numbers = arrays(float, 3, elements=st.floats(-100.0, 100.0).map(lambda x: round(x, 6)))

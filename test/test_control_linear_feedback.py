@@ -8,7 +8,7 @@ from lqr import command, regulator
 import numpy as np
 import pytest
 from robodyn_ros.control import LinearCommand, Mode, Term
-from robodyn_ros.control.external_laws.linear_feedback import fastest_growth
+from robodyn_ros.control.arm.linear_feedback import fastest_growth
 from robodyn_ros.control.settings import LinearFeedbackSettings
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError, StateError

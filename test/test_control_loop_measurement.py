@@ -9,10 +9,11 @@ from closed_loop import Loop
 from design import change_settings
 import numpy as np
 import pytest
-from robodyn_ros.control import ArmController, loop_measurement, Settings
-from robodyn_ros.control.gain_design import make_gains
-from robodyn_ros.control.loop_margin import gain_margin, largest_frequency, phase_margin
-from robodyn_ros.control.loop_response import (
+from robodyn_ros.control import ArmController, Settings
+from robodyn_ros.control.arm import loop_measurement
+from robodyn_ros.control.arm.gain_design import make_gains
+from robodyn_ros.control.arm.loop_margin import gain_margin, largest_frequency, phase_margin
+from robodyn_ros.control.arm.loop_response import (
     certain, Doublet, fit, MeasuredLoop, moved_inertia, Response)
 from robodyn_ros.control.mode import Mode
 from robodyn_ros.dynamics import Dynamics

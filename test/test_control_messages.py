@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from random_trees import Mixture, random_tree
 from robodyn_ros.control import Mode
-from robodyn_ros.control.messages import ABORTS, Messages, PROBLEMS, TEMPLATES
+from robodyn_ros.control.arm.messages import ABORTS, Messages, PROBLEMS, TEMPLATES
 from robodyn_ros.control.rollout import ENDINGS
 from robodyn_ros.control.steps import modes
 from robodyn_ros.model import RobotModel

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from robodyn_ros.control.arm.trajectory_table import write_path
 from robodyn_ros.control.steps import modes, path
-from robodyn_ros.control.trajectory_table import write_path
 from robodyn_ros.dynamics.jit import blocks
 from robodyn_ros.trajectory import JointTolerance, Reference, Tolerances, Trajectory
 from steps import array, doubles

@@ -6,9 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from robodyn_ros.control import ArmController, make_task_gains, Term
-from robodyn_ros.control.laws.common_terms import tracking_terms
-from robodyn_ros.control.laws.table import TRACKING
-from robodyn_ros.control.memory import Memory
+from robodyn_ros.control.blocks import Memory
+from robodyn_ros.control.laws.table import TRACKING, tracking_terms
 from robodyn_ros.control.rollout import RolloutCycle
 from robodyn_ros.control.settings import Constraints
 from robodyn_ros.control.steps import modes

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from robodyn_ros.cli.main import main
 from robodyn_ros.control import ArmController, Mode, with_slots
-from robodyn_ros.control.messages import Messages
+from robodyn_ros.control.arm.messages import Messages
 from robodyn_ros.control.shared_block import HEAD, SEGMENT_ROWS, SharedLayout, WORDS
 from robodyn_ros.control.steps import laws, modes
 from robodyn_ros.dynamics import Dynamics

@@ -44,7 +44,7 @@ def test_every_file_that_is_drawn_from_has_tests():
 @pytest.mark.slow
 def test_what_was_noticed_must_be_noticed_again(tmp_path, capsys):
     kept = tmp_path / 'noticed.csv'
-    assert main(['--only', 'safety/anchor', '--count', '3', '--output', str(kept)]) == 0
+    assert main(['--only', 'safety/guard_state', '--count', '3', '--output', str(kept)]) == 0
     with kept.open(newline='') as file:
         rows = list(csv.reader(file))
     assert len(rows) == 3 and any(row[4] == 'noticed' for row in rows)

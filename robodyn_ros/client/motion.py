@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.client.live import LiveConnection
+from robodyn_ros.control.arm.stream_inputs import CLOSEST, FURTHEST, MOST_POINTS
 from robodyn_ros.control.mode import Mode
-from robodyn_ros.control.stream_message import CLOSEST, FURTHEST, MOST_POINTS
 from robodyn_ros.exceptions import ArgumentError, shown, StateError, TrajectoryError
 from robodyn_ros.nodes.conversions import point
 from robodyn_ros.nodes.trajectories.stream_input import STREAM, TRAJECTORY

@@ -11,14 +11,12 @@ import weakref
 
 import numpy as np
 
-from robodyn_ros.control.adaptive.adaptation_step import PARAMETERS
+from robodyn_ros.control.blocks import Memory, Program
 from robodyn_ros.control.compilation import Compilation
 from robodyn_ros.control.cycle import cycle
-from robodyn_ros.control.memory import Memory
-from robodyn_ros.control.pose.pose_motion import joint_bounds
-from robodyn_ros.control.program import Program
 from robodyn_ros.control.steps import laws, learning, loop_probe, path
 from robodyn_ros.control.steps.body import PARTS
+from robodyn_ros.control.steps.learning import PARAMETERS
 from robodyn_ros.control.terms import Term
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.jit import blocks
@@ -27,12 +25,15 @@ from robodyn_ros.dynamics.jit.function import Function
 from robodyn_ros.dynamics.jit.lists import Lists
 from robodyn_ros.dynamics.jit.machine import LOGGER
 from robodyn_ros.exceptions import KernelError
+from robodyn_ros.model.per_joint import speeds
 from robodyn_ros.safety import acceptance
 from robodyn_ros.safety.acceptance import State
 
 BLOCKS = {'state': State, 'memory': Memory, 'program': Program}
 # laws that every cycle requires: of gravity compensation, and of silence
 REQUIRED = (laws.NAMES[0], 'computed_torque')
+_MARGIN = 2e-3   # rad or m, distance of the reference of a pose motion from position limits
+_NO_LIMIT = 1e9  # rad or m
 _SWITCH_INTERVAL, _DEFAULT_INTERVAL = 2e-4, sys.getswitchinterval()  # s
 # parts of this package, besides control and dynamics, that the steps use
 _BUILDS_ON = ('safety', 'trajectory')
@@ -87,7 +88,7 @@ class CompiledCycle:
             'terms': terms, 'task': 6,
             'pose': 12, 'feedback': Lists([n] * 2 * n), 'pseudo_inertia': 16,
             'report': laws.REPORT, 'samples': loop_probe.SAMPLES, 'edges': loop_probe.EDGES}
-        lower, upper, speeds = joint_bounds(model)
+        lower, upper, speeds = _joint_bounds(model)
         frame, learning_frame = dynamics.frame(link), dynamics.frame(learning_link)
         self.robot = SimpleNamespace(
             tree=tree, lower=list(map(float, model.lower)), upper=list(map(float, model.upper)),
@@ -321,3 +322,9 @@ def _length(size, dimensions: Mapping[str, int]) -> Lists:
     factor, name, *more = size if isinstance(size, tuple) else (1, size)
     length = dimensions.get(name, name)
     return Lists([*[*getattr(length, 'sizes', [length])] * factor, *more])
+
+
+def _joint_bounds(model) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return lower and upper position limits and velocity limits of the reference, (nv,) each."""
+    return (np.maximum(model.lower + _MARGIN, -_NO_LIMIT),
+            np.minimum(model.upper - _MARGIN, _NO_LIMIT), speeds(model))

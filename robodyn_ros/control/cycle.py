@@ -14,11 +14,11 @@ from robodyn_ros.control.steps import (
     disturbance, feedback, feedback_share, gravity_check, loads, loop_probe, mean_torque, modes,
     observer, shutdown, transition, wrenches)
 from robodyn_ros.control.steps.body import Body
-from robodyn_ros.control.steps.contact import observe
+from robodyn_ros.control.steps.modes import advance_reference
+from robodyn_ros.control.steps.observer import observe
 from robodyn_ros.control.steps.predict import predict_state
-from robodyn_ros.control.steps.reception import receive
-from robodyn_ros.control.steps.reference import advance_reference
-from robodyn_ros.control.steps.requests import apply_requests, cycle_flags, decide, Requests
+from robodyn_ros.control.steps.requests import (
+    apply_requests, cycle_flags, decide, receive, Requests)
 from robodyn_ros.control.steps.torque import (
     brake, built_in_law, external_law_terms, fallback, shutdown_terms, stop_on_invalid_torque,
     update_law_state)

@@ -6,15 +6,13 @@ from dataclasses import fields, replace
 
 import numpy as np
 
+from robodyn_ros.control.arm.gain_design import make_task_gains
 from robodyn_ros.control.compiled import CompiledCycle
-from robodyn_ros.control.gains import Gains
-from robodyn_ros.control.pose.task_gain_design import make_task_gains
-from robodyn_ros.control.pose.task_gains import TaskGains
-from robodyn_ros.control.pose.task_report import SIZE, TaskReport
+from robodyn_ros.control.gains import Gains, TaskGains
 from robodyn_ros.control.settings import Settings
 from robodyn_ros.control.steps import laws
 from robodyn_ros.control.steps.gains import Program, Task
-from robodyn_ros.control.terms import Term
+from robodyn_ros.control.terms import SIZE, TaskReport, Term
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import near_matches, ParameterError
 
@@ -33,7 +31,7 @@ class ControlLaw:
     tracking : str
         Tracking law, a key of `laws.table.TRACKING`.
     effort_limit : float or (nv,)
-        Limit of the torque with feedback, see `feedback_scaling`; other terms may exceed it.
+        Limit of the torque with feedback, see `terms.within_limits`; other terms may exceed it.
     task_gains : TaskGains, optional
         Gains of the Cartesian laws.
 

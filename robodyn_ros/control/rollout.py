@@ -11,16 +11,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.control.arm.controller import ArmController
+from robodyn_ros.control.arm.design import Design
+from robodyn_ros.control.arm.messages import Messages
+from robodyn_ros.control.arm.program_writer import request, write_gain_change, write_settings
+from robodyn_ros.control.arm.trajectory_table import write_path
+from robodyn_ros.control.blocks import Memory
 from robodyn_ros.control.compiled import BLOCKS
-from robodyn_ros.control.controller import ArmController
-from robodyn_ros.control.design import Design
-from robodyn_ros.control.memory import Memory
-from robodyn_ros.control.messages import Messages
 from robodyn_ros.control.mode import EXTERNAL_LAWS, Mode
-from robodyn_ros.control.program_writer import request, write_gain_change, write_settings
 from robodyn_ros.control.settings import Settings
 from robodyn_ros.control.steps import modes, path
-from robodyn_ros.control.trajectory_table import write_path
 from robodyn_ros.dynamics.coupled_rollout import StatefulFunction
 from robodyn_ros.dynamics.jit import blocks
 from robodyn_ros.dynamics.jit.arguments import as_argument

@@ -6,7 +6,7 @@ from copy import copy
 
 from numpy.typing import NDArray
 
-from robodyn_ros.control.controller import ArmController
+from robodyn_ros.control.arm.controller import ArmController
 
 
 class RolloutMeasurement:

@@ -1,13 +1,19 @@
-"""Terms of the torque."""
+"""Terms of the torque, their sum within the effort limits, and the report of a Cartesian law."""
 
 from __future__ import annotations
 
 from enum import IntEnum
 
-from robodyn_ros.control.feedback_scaling import within_limits
+import numpy as np
+
+from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum, select
 from robodyn_ros.dynamics.jit.vectors import difference, sums
 
 ABSURD_TORQUE = 1e9  # N m or N that no motor has
+# smallest part of the feedback: an overloaded joint must not disable the feedback of the others
+MIN_SHARE = 0.1
+_TINY = 1e-300  # keeps the quotient defined without feedback
+SIZE = 20
 
 
 class Term(IntEnum):
@@ -61,3 +67,60 @@ def rows_of(terms):
     """Return a list of all terms as rows, see `Term`."""
     n = len(terms) // len(Term)
     return [terms[k * n:(k + 1) * n] for k in range(len(Term))]
+
+
+# --- saturation of the feedback ------------------------------------------------------------------
+
+def within_limits(feedback, rest, limit):
+    """
+    Return the feedback, reduced by a common factor so that no motor saturates.
+
+    Limiting each joint separately would change the direction of the feedback: a saturated joint
+    would then accelerate the others, and a large error would end in a violent oscillation.
+    Joints whose limit is exceeded without feedback are ignored; their torque is limited later.
+    """
+    part = 1.0
+    for b, r, most in zip(feedback, rest, limit):
+        room = most - select(b, r, -r)
+        part = minimum(part, select(most - absolute(r), room / maximum(absolute(b), _TINY), 1.0))
+    part = maximum(part, MIN_SHARE)
+    return [part * b for b in feedback]
+
+
+# --- report of a Cartesian law -------------------------------------------------------------------
+
+class TaskReport:
+    """
+    Views of the numbers that a Cartesian law returns after its terms; of its last call.
+
+    6-vectors are linear first, in the axes of the gains.
+
+    Parameters
+    ----------
+    numbers : (20,) array
+        Output of the laws.
+
+    Attributes
+    ----------
+    pose_error : (6,) array
+        p_ref - p, and twice the vector part of the quaternion of R_ref R^T: about the angle.
+    twist_error : (6,) array
+        Twist of the reference minus that of the link.
+    wrench : (6,) array
+        Wrench of the feedback on the link, in N and N m, before saturation and authority.
+
+    """
+
+    def __init__(self, numbers: np.ndarray):
+        self.pose_error, self.twist_error, self.wrench = numbers[:6], numbers[6:12], numbers[12:18]
+        self._rest = numbers[18:]
+
+    @property
+    def manipulability(self) -> float:
+        """Return the manipulability: typically 0.05 to 1, 0 in a singularity."""
+        return float(self._rest[0])
+
+    @property
+    def dissipated(self) -> float:
+        """Return the power dissipated by the dampers of cartesian_impedance, in W."""
+        return float(self._rest[1])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from string import Formatter
 
-from robodyn_ros.control.messages import TEMPLATES
+from robodyn_ros.control.arm.messages import TEMPLATES
 
 _FIELDS = ('joint', 'value', 'bound', 'time', 'unit', 'speed', 'percent')
 # fields that only the node can fill in, and what stands for them

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.control import ArmController, Settings
-from robodyn_ros.control.external_laws.linear_feedback import LinearCommand
+from robodyn_ros.control.arm.linear_feedback import LinearCommand
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError, RobodynError, shown
 from robodyn_ros.gym.target_reference import towards

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from robodyn_ros.control import Loads, with_slots
-from robodyn_ros.control.activation_checks import (
-    check_effort, check_state, recovery_notice, sides_beyond)
+from robodyn_ros.control.arm.checks import check_effort, check_state, recovery_notice, sides_beyond
 from robodyn_ros.control.settings import PositionLimits
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.jit import blocks

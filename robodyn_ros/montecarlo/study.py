@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.control import ArmController, Settings, with_slots
-from robodyn_ros.control.design import Design
+from robodyn_ros.control.arm.design import Design
 from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.control.rollout import RolloutCycle
 from robodyn_ros.control.settings import (

@@ -20,7 +20,7 @@ import re
 
 import numpy as np
 from robodyn_ros.control import ArmController, load_own_law, make_gains, Settings, Term, with_slots
-from robodyn_ros.control.messages import Messages
+from robodyn_ros.control.arm.messages import Messages
 from robodyn_ros.control.steps import modes
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import RobodynError

@@ -11,9 +11,8 @@ so that the arm is passive with respect to its environment (Hogan 1985; Ott 2008
 
 from __future__ import annotations
 
-from robodyn_ros.control.laws.pose_error import rotation_spring
 from robodyn_ros.control.laws.symmetric import eigen, spectral
-from robodyn_ros.control.laws.task_space import multiply, Task
+from robodyn_ros.control.laws.task_space import multiply, rotation_spring, Task
 from robodyn_ros.control.terms import Term
 from robodyn_ros.dynamics.jit.trace import sqrt
 from robodyn_ros.dynamics.jit.vectors import difference, product, sums

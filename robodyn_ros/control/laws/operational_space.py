@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from robodyn_ros.control.laws.computed_torque import pd
-from robodyn_ros.control.laws.pose_error import rotation_spring
-from robodyn_ros.control.laws.task_space import Task
+from robodyn_ros.control.laws.task_space import rotation_spring, Task
 from robodyn_ros.control.terms import Term
 from robodyn_ros.dynamics.jit.vectors import product, sums
 

@@ -5,14 +5,11 @@ Settings of the control cycle, in the tree of the controller's parameters.
 number for all joints, or one for each in the order of the model.
 """
 
-from robodyn_ros.control.settings.contact import (
-    CollisionSettings, ExternalWrenchSettings, LinearFeedbackSettings, ObserverSettings,
-    ReflectionSettings)
-from robodyn_ros.control.settings.laws import (
-    AdaptiveSettings, AXES, CartesianSettings, FrictionSettings, ImpedanceSettings)
-from robodyn_ros.control.settings.motion import Constraints, JointConstraints, StreamSettings
-from robodyn_ros.control.settings.states import (
-    PlausibilitySettings, PositionLimits, StaleSettings, VELOCITY_SOURCES)
+from robodyn_ros.control.settings.groups import (
+    AdaptiveSettings, AXES, CartesianSettings, CollisionSettings, Constraints,
+    ExternalWrenchSettings, FrictionSettings, ImpedanceSettings, JointConstraints,
+    LinearFeedbackSettings, ObserverSettings, PlausibilitySettings, PositionLimits,
+    ReflectionSettings, StaleSettings, StreamSettings, VELOCITY_SOURCES)
 from robodyn_ros.control.settings.tree import Settings
 
 __all__ = ['AXES', 'AdaptiveSettings', 'CartesianSettings', 'CollisionSettings', 'Constraints',

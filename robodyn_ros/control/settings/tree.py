@@ -5,15 +5,11 @@ from __future__ import annotations
 import math
 
 from robodyn_ros.control.mode import MODES
-from robodyn_ros.control.settings.contact import (
-    CollisionSettings, ExternalWrenchSettings, LinearFeedbackSettings, ObserverSettings,
-    ReflectionSettings)
-from robodyn_ros.control.settings.laws import (
-    AdaptiveSettings, CartesianSettings, FrictionSettings, ImpedanceSettings,
-    MAX_DAMPING, MAX_FREQUENCY, MAX_INERTIA)
-from robodyn_ros.control.settings.motion import Constraints, StreamSettings
-from robodyn_ros.control.settings.states import (
-    PlausibilitySettings, PositionLimits, StaleSettings, VELOCITY_SOURCES)
+from robodyn_ros.control.settings.groups import (
+    AdaptiveSettings, CartesianSettings, CollisionSettings, Constraints, ExternalWrenchSettings,
+    FrictionSettings, ImpedanceSettings, LinearFeedbackSettings, MAX_DAMPING, MAX_FREQUENCY,
+    MAX_INERTIA, ObserverSettings, PlausibilitySettings, PositionLimits, ReflectionSettings,
+    StaleSettings, StreamSettings, VELOCITY_SOURCES)
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.safety.limits import TorqueLimits
 from robodyn_ros.settings import group, Numbers, parameter, settings

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from robodyn_ros.control.contact.feedback import stable_part
-from robodyn_ros.control.contact.momentum_observer import observe
-from robodyn_ros.control.pose.resolved_rate import reach_step
 from robodyn_ros.control.steps import predict
 from robodyn_ros.control.steps.light_joints import admissible_parts
+from robodyn_ros.control.steps.momentum_observer import observe, stable_part
+from robodyn_ros.control.steps.resolved_rate import reach_step
 from robodyn_ros.dynamics import algorithms
 from robodyn_ros.dynamics.jit.flow import call
 from robodyn_ros.dynamics.jit.nested import flatten

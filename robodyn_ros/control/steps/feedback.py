@@ -6,7 +6,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 from robodyn_ros.control.steps import (
-    feedback_share, gravity_check, laws, loop_probe, modes, stable_gains, transition)
+    feedback_share, gravity_check, laws, loop_probe, modes, transition)
 from robodyn_ros.dynamics.jit.flags import all_of, any_of, equal, no, when
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.vectors import difference
@@ -25,7 +25,7 @@ def choose_gains(flags, m, p):
                  feedback_share.update(m.share, flags.dt,
                                        when(p.acceptance.simulated, 0.0, m.acceptance.offset)))
     rates = when(silent, laws.COASTING_RATES, (p.law_damping, p.law_stiffness))
-    p = stable_gains.reduced(p, feedback_share.interval(share))
+    p = feedback_share.reduced(p, feedback_share.interval(share))
     growth = feedback_share.growth(share, p.share, flags.now)
     # the gains of a task are none of the joints, which `light_joints` reduces
     unseen = when(equal(p.law, laws.ROWS['cartesian_impedance']),

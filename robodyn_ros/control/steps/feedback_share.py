@@ -1,13 +1,26 @@
 """
-Share of the feedback that is used: faded in at activation, limited by the sample time.
+Feedback that is stable: faded in at activation, limited by the time between torques.
 
 A torque acts until the next one is sent. With torques T apart, the error of a joint with
 e'' = -c (kd e' + kp e) between them decays if and only if
     c kd T < 2    and    kp T < 2 kd
 (Jury criterion, double integrator behind a zero-order hold). Gains that are stable at 1 kHz
 therefore destabilise the arm as soon as the computer is too busy to respond in time. After a long
-interval between torques feedback is reduced for a moment, down to zero. For the usual interval see
-`stable_gains` and `light_joints`.
+interval between torques feedback is reduced for a moment, down to zero. For the usual interval
+gains are, see `light_joints` for those that are not on accelerations.
+
+With torques T apart that act one interval after the state was measured, the error of a joint with
+e'' = -(kd e' + kp e) decays if and only if
+
+    kd T < (1 - 3 x / 2) / (1 - x / 2)^2    with x = kp T / kd
+
+(Jury criterion, double integrator behind a zero-order hold). Where gains are higher, the natural
+frequency is lowered at the same damping ratio: kd f, kp f^2 and ki f^3, with
+
+    f = 0.8 / (kd T + x),
+
+with which the criterion holds for damping ratios above 0.3. The oscillation of less damped joints
+grows slowly, and friction stops it.
 """
 
 from __future__ import annotations
@@ -17,7 +30,7 @@ from dataclasses import replace
 from robodyn_ros.dynamics.jit.blocks import block, joints, scalar
 from robodyn_ros.dynamics.jit.flags import flag, no, when
 from robodyn_ros.dynamics.jit.trace import maximum, minimum
-from robodyn_ros.dynamics.jit.vectors import positive, smooth_step
+from robodyn_ros.dynamics.jit.vectors import positive, product, smooth_step
 
 DAMPED = 0.8    # of kd T, below which an error decays without oscillation
 _MEMORY = 0.1    # s in which a long interval is forgotten
@@ -25,6 +38,8 @@ _USUAL = 2.0     # s, time constant of the usual interval
 _SHORT = 0.02    # s in which a short interval is forgotten
 _IRREGULAR = 3   # times the usual interval: gains are designed for less than that,
 _LATE = 0.02     # s, and for at most this
+LAWS = 'computed_torque', 'operational_space'  # laws with gains on accelerations
+UNDAMPED = 2.5  # largest ratio of x to kd T that counts: (1 / (2 damping ratio))^2
 
 
 @block
@@ -110,3 +125,30 @@ def caught_up(p, reference, q, qd):
 
 def _regular(m):
     return no(m.gap > minimum(_IRREGULAR * m.usual, _LATE))
+
+
+# --- gains at the usual interval -----------------------------------------------------------------
+
+def factors(kp, kd, intervals):
+    """Return the factor f of each natural frequency, in (0, 1]; intervals: T of each, s."""
+    result = []
+    for spring, damper, T in zip(kp, kd, intervals):
+        decay = damper * T
+        x = minimum(spring * T / positive(damper), UNDAMPED * decay)
+        result.append(DAMPED / maximum(decay + x, DAMPED))
+    return result
+
+
+def reduced(p, interval):
+    """Return the program with gains that are stable at an interval between torques, s."""
+    gains, task = p.gains, p.task
+    intervals = [interval for _ in gains.kp]
+    f = factors(gains.kp, gains.kd, intervals)
+    link = factors(task.kp, task.kd, [interval for _ in task.kp])
+    posture = factors(task.posture_kp, task.posture_kd, intervals)
+    return replace(
+        p, gains=replace(gains, kp=product(gains.kp, product(f, f)), kd=product(gains.kd, f),
+                         ki=product(gains.ki, product(f, product(f, f)))),
+        task=replace(task, kp=product(task.kp, product(link, link)), kd=product(task.kd, link),
+                     posture_kp=product(task.posture_kp, product(posture, posture)),
+                     posture_kd=product(task.posture_kd, posture)))

@@ -1,5 +1,5 @@
 """
-Gains of the laws, as blocks of the program; checked by `control.gains` and `pose.task_gains`.
+Gains of the laws, as blocks of the program; checked by `control.gains`.
 
 A gain is a list of scalars in the cycle, and an array outside of it.
 """

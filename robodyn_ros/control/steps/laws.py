@@ -10,11 +10,9 @@ from __future__ import annotations
 from dataclasses import replace
 from types import SimpleNamespace
 
-from robodyn_ros.control.laws.common_terms import floating_terms, tracking_terms
-from robodyn_ros.control.laws.table import TRACKING
-from robodyn_ros.control.pose.task_report import SIZE as REPORT
+from robodyn_ros.control.laws.table import floating_terms, TRACKING, tracking_terms
 from robodyn_ros.control.steps.gains import Program as Gains, Task
-from robodyn_ros.control.terms import Term
+from robodyn_ros.control.terms import SIZE as REPORT, Term
 from robodyn_ros.dynamics.jit.blocks import size, unpack
 from robodyn_ros.dynamics.jit.flags import any_of, equal, when
 from robodyn_ros.dynamics.jit.flow import call

@@ -19,8 +19,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from robodyn_ros.control.steps import laws
-from robodyn_ros.control.steps.feedback_share import DAMPED, found_delay
-from robodyn_ros.control.steps.stable_gains import UNDAMPED
+from robodyn_ros.control.steps.feedback_share import DAMPED, found_delay, UNDAMPED
 from robodyn_ros.dynamics.jit.blocks import block, joints, scalar
 from robodyn_ros.dynamics.jit.flags import any_above, equal, when
 from robodyn_ros.dynamics.jit.flow import choose

@@ -21,7 +21,7 @@ from std_srvs.srv import Trigger
 
 from robodyn_ros import settings
 from robodyn_ros.control import ArmController, Mode
-from robodyn_ros.control.design import Design
+from robodyn_ros.control.arm.design import Design
 from robodyn_ros.exceptions import RobodynError, StateError
 from robodyn_ros.nodes.containment import contained, serve, stack_trace
 from robodyn_ros.nodes.controller.components import Components, Periodic

@@ -15,7 +15,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from robodyn_ros.control import ArmController, Mode, Term
-from robodyn_ros.control.laws.pose_error import quaternion
+from robodyn_ros.control.laws.task_space import quaternion
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.cdr import JointStateWriter

@@ -11,8 +11,8 @@ from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 
 from robodyn_ros.control import turn
+from robodyn_ros.control.blocks import Memory
 from robodyn_ros.control.host import Host
-from robodyn_ros.control.memory import Memory
 from robodyn_ros.control.shared_block import ROW
 from robodyn_ros.control.turn_host import PHASES, TurnHost
 from robodyn_ros.dynamics.jit import blocks

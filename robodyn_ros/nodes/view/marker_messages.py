@@ -6,7 +6,7 @@ from geometry_msgs.msg import Point
 import numpy as np
 from visualization_msgs.msg import Marker
 
-from robodyn_ros.control.laws.pose_error import quaternion
+from robodyn_ros.control.laws.task_space import quaternion
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.view.overlay import Ellipsoid, force_arrow
 

@@ -1,1 +1,0 @@
-"""Estimation of a payload by the adaptive law."""

@@ -1,0 +1,1 @@
+"""One arm under control: what is requested of its cycle, checked before, and what it reports."""

@@ -1,1 +1,0 @@
-"""Contact: external torque without a sensor, and reactions to it."""

@@ -1,1 +1,0 @@
-"""External laws: written by the user, or received from another controller."""

@@ -1,1 +1,0 @@
-"""Poses of a link: motions to them, gains, and reports of the Cartesian laws."""

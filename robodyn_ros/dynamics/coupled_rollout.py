@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 import ctypes
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,8 +80,8 @@ class CoupledRollout:
                  runtime: NDArray, key: str | None, cache: Path | None):
         self.sizes, self.tables, self.recorded = sizes, dict(tables), recorded
         self.runtime, self.function = runtime, function
-        self._first, self._then, self._key, self._cache = first, then, key, cache
-        self._lock = Lock()
+        self._first, self._then = first, then
+        self._codes = machine.Codes(key, cache)
         self._run: Callable | None = None
 
     def __call__(self, state: NDArray, memories: NDArray, programs: NDArray, constants: NDArray,
@@ -147,10 +146,8 @@ class CoupledRollout:
         self._compiled()
 
     def _compiled(self) -> Callable:
-        if self._run is None:
-            with self._lock:
-                self._run = self._run or self._make()
-        return self._run
+        run = self._run = self._run or self._make()
+        return run
 
     def _make(self) -> Callable:
         inner, (size, fixed, m, kept) = self.function, self.sizes
@@ -166,7 +163,7 @@ class CoupledRollout:
             return coupled_ir(first, then, self.recorded, inner.memory, inner.program,
                               inner.observed)
 
-        code = machine.load_kind('coupled', self._key, ir, self._cache)
+        code = self._codes.of('coupled', ir)
         types = [ctypes.c_int64] * 2 + [ctypes.c_void_p] * 5 + [ctypes.c_int64] * 2
         function = ctypes.CFUNCTYPE(None, *types, *[ctypes.c_void_p] * 11,
                                     *[ctypes.c_void_p, ctypes.c_int64] * len(kinds))(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from pathlib import Path
-from threading import Lock
 from typing import Callable, Mapping, Sequence
 
 import numpy as np
@@ -45,9 +44,8 @@ class Rollout:
         self.sizes, self.tables = sizes, dict(tables)
         self.recorded, self.runtime = recorded, runtime
         self._step = step
-        self._key, self._cache = key, cache
+        self._codes = machine.Codes(key, cache)
         self._compiled: dict[str, Callable] = {}
-        self._lock = Lock()
         self._makers = {'many': self._make_many, 'one': self._make_one} if compiled else {}
 
     def __call__(self, state: ArrayLike, constants: ArrayLike, inputs: ArrayLike,
@@ -124,9 +122,7 @@ class Rollout:
         if not self._makers:
             return self._interpret
         if form not in self._compiled:
-            with self._lock:
-                if form not in self._compiled:
-                    self._compiled[form] = self._makers[form]()
+            self._compiled[form] = self._makers[form]()
         return self._compiled[form]
 
     def _load(self, form: str, make_ir: Callable, in_place: bool) -> machine.Code:
@@ -138,7 +134,7 @@ class Rollout:
                                     f'the state has {self.sizes[0]}')
             return make_ir(program, self.recorded)
 
-        return machine.load_kind(form, self._key, text, self._cache)
+        return self._codes.of(form, text)
 
     def _make_many(self) -> Callable:
         code = self._load('rollout', loops.rollout_ir, False)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 import ctypes
 from pathlib import Path
-from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,7 @@ from robodyn_ros.dynamics.jit.nested import flatten
 from robodyn_ros.dynamics.jit.program import Argument, Program, trace
 from robodyn_ros.exceptions import ArgumentError, KernelError
 
-_KIND = 'function|'
+_KERNEL = 'function|kernel'
 
 
 class Function:
@@ -68,8 +67,7 @@ class Function:
         self.body, self.arguments, self.outputs = body, dict(arguments), dict(outputs)
         self.key, self.cache = key, cache
         self.long = False
-        self._codes: dict[str, machine.Code] = {}
-        self._lock = Lock()
+        self._codes = machine.Codes(key, cache)
 
     def program(self) -> Program:
         """Return the traced program."""
@@ -92,26 +90,11 @@ class Function:
 
     def warm(self) -> None:
         """Compile, or load from the cache."""
-        self._code('kernel', llvm.kernel_ir)
+        self._codes.of(_KERNEL, lambda: self._ir(llvm.kernel_ir))
 
     def load(self) -> bool:
         """Load from the cache, unless another thread compiles; return whether it is loaded."""
-        if self.key is not None and self._lock.acquire(blocking=False):
-            try:
-                if 'kernel' not in self._codes:
-                    found = machine.find(f'{_KIND}kernel|{self.key}', self.cache)
-                    self._codes.update({} if found is None else {'kernel': found})
-            finally:
-                self._lock.release()
-        return 'kernel' in self._codes
-
-    def _code(self, kind: str, make_ir: Callable) -> machine.Code:
-        if kind not in self._codes:
-            with self._lock:  # another thread may compile it
-                if kind not in self._codes:
-                    self._codes[kind] = machine.load_kind(
-                        f'{_KIND}{kind}', self.key, lambda: self._ir(make_ir), self.cache)
-        return self._codes[kind]
+        return self._codes.load(_KERNEL)
 
     def _ir(self, make_ir: Callable) -> machine.Ir:
         made = make_ir(self.program())
@@ -121,7 +104,7 @@ class Function:
     @property
     def address(self) -> int:
         """Return the address of its machine code, valid during the life of this object."""
-        return self._code('kernel', llvm.kernel_ir).address('kernel')
+        return self._codes.of(_KERNEL, lambda: self._ir(llvm.kernel_ir)).address('kernel')
 
     def __call__(self, *arguments) -> NDArray | tuple[NDArray, ...]:
         """
@@ -219,7 +202,8 @@ class Function:
         workspace = np.empty(loops.workspace_size(*sizes, *self.outputs.values()))
         values = [count, loops.aligned(workspace), *passed(self.arguments.values(), blocks),
                   *(out.ctypes.data for out in results)]
-        address = self._code('batch', loops.batch_ir).address('batch')
+        address = self._codes.of('function|batch', lambda: self._ir(loops.batch_ir)).address(
+            'batch')
         if count:
             ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * len(values))(address)(*values)
         return results[0] if len(results) == 1 else tuple(results)

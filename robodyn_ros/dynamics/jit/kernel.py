@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import math
 from pathlib import Path
-from threading import Lock
 from typing import Callable, Mapping
 
 import numpy as np
@@ -62,13 +61,12 @@ class Kernel:
         self.threads = threads
         self.finite, self.review = finite, review
         self._function = function
-        self._key = key
         self._cache = cache
+        self._codes = machine.Codes(key, cache)
         self._program: Program | None = None
         self._single: Callable | None = None
         self._batch: Callable | None = None
-        self._code: dict[str, machine.Code] = {}
-        self._lock = Lock()
+        self._code: machine.Code | None = None
         if not compiled:
             self._single, self._batch = self._interpret, self._interpret_rows
 
@@ -122,8 +120,7 @@ class Kernel:
     def single(self) -> Callable:
         """Return the unchecked call for one state: `out` and arrays, contiguous float64."""
         if self._single is None:
-            with self._lock:  # another thread may compile it
-                self._single = self._single or self._compile_single()
+            self._single = self._compile_single()
         return self._single
 
     def warm(self) -> None:
@@ -149,7 +146,7 @@ class Kernel:
     def code(self) -> machine.Code | None:
         """Return the machine code with `kernel`; None if the algorithm runs in Python."""
         self.warm()
-        return self._code.get('single')
+        return self._code
 
     def program(self) -> Program:
         """Return the traced program."""
@@ -204,12 +201,8 @@ class Kernel:
             self._interpret(out[row], *(array[row] for array in arrays))
         return True
 
-    def _load(self, kind: str, make_ir: Callable[[], machine.Ir]) -> machine.Code:
-        self._code[kind] = machine.load_kind(kind, self._key, make_ir, self._cache)
-        return self._code[kind]
-
     def _compile_single(self) -> Callable:
-        code = self._load('single', lambda: llvm.kernel_ir(self.program()))
+        code = self._code = self._codes.of('single', lambda: llvm.kernel_ir(self.program()))
         address = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (len(self.sizes) + 2))(
             code.address('kernel'))
         runtime = self.runtime.ctypes.data
@@ -221,15 +214,12 @@ class Kernel:
 
     def _run_batch(self, count: int, out: np.ndarray, arrays) -> bool:
         """Compute all rows; return False if all numbers in them are known to be finite."""
-        if self._batch is None:
-            with self._lock:
-                self._batch = self._batch or self._compile_batch()
-        batch = self._batch
+        batch = self._batch = self._batch or self._compile_batch()
         return any(loops.in_threads(lambda rows: batch(
             len(out[rows]), out[rows], [array[rows] for array in arrays]), count, self.threads))
 
     def _compile_batch(self) -> Callable:
-        code = self._load('finite batch' if self.finite else 'batch', lambda: loops.batch_ir(
+        code = self._codes.of('finite batch' if self.finite else 'batch', lambda: loops.batch_ir(
             self.program(), self.finite))
         address = ctypes.CFUNCTYPE(
             ctypes.c_int64, ctypes.c_int64, *[ctypes.c_void_p] * (len(self.sizes) + 3))(

@@ -163,6 +163,43 @@ def load_kind(kind: str, key: str | None, make_ir: Callable[[], Ir],
     return load(f'{kind}|{key}', make_ir, cache)
 
 
+class Codes:
+    """
+    Machine code of several kinds for one key, each compiled once, at its first use.
+
+    Parameters
+    ----------
+    key : str or None
+        Identifier of everything that the code depends on; None: its IR is the key.
+    cache : Path or None
+        Folder of the cache.
+
+    """
+
+    def __init__(self, key: str | None, cache: Path | None):
+        self.key, self.cache = key, cache
+        self._codes: dict[str, Code] = {}
+        self._lock = Lock()
+
+    def of(self, kind: str, make_ir: Callable[[], Ir]) -> Code:
+        """Return the code of a kind, from the cache or from its IR."""
+        if kind not in self._codes:
+            with self._lock:  # another thread may compile it
+                if kind not in self._codes:
+                    self._codes[kind] = load_kind(kind, self.key, make_ir, self.cache)
+        return self._codes[kind]
+
+    def load(self, kind: str) -> bool:
+        """Load from the cache, unless another thread compiles; return whether it is loaded."""
+        if self.key is not None and self._lock.acquire(blocking=False):
+            try:
+                found = None if kind in self._codes else find(f'{kind}|{self.key}', self.cache)
+                self._codes.update({} if found is None else {kind: found})
+            finally:
+                self._lock.release()
+        return kind in self._codes
+
+
 def compile_ir(ir: Ir) -> bytes:
     """
     Return the object file of a module.

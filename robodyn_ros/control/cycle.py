@@ -18,7 +18,7 @@ from robodyn_ros.control.steps.modes import advance_reference
 from robodyn_ros.control.steps.observer import observe
 from robodyn_ros.control.steps.predict import predict_state
 from robodyn_ros.control.steps.requests import (
-    apply_requests, cycle_flags, decide, receive, Requests)
+    apply_requests, cycle_flags, decide, NewRequests, receive)
 from robodyn_ros.control.steps.torque import (
     brake, built_in_law, external_law_terms, fallback, shutdown_terms, stop_on_invalid_torque,
     update_law_state)
@@ -49,7 +49,7 @@ def cycle(robot, functions, table, state, m, p):
     # state: accepted, silent or implausible; kind of the cycle
     state, m, clock, resumes, stops, silence = receive(functions, state, m, p)
     # requests of the program: taking over, loads, springs, external laws
-    requests = Requests(state, m, p, resumes)
+    requests = NewRequests(state, m, p, resumes)
     m = apply_requests(robot, functions, requests, state, m, p)
     flags = cycle_flags(robot, state, m, p, requests, clock, stops, silence)
     # contact: external torque, collision

@@ -8,7 +8,7 @@ from robodyn_ros.control.arm import checks
 from robodyn_ros.control.arm.controlled_arm import ControlledArm
 from robodyn_ros.control.arm.external_inputs import ExternalInputs
 from robodyn_ros.control.arm.path_speed import PathSpeed
-from robodyn_ros.control.arm.requests import check_activation, Requests
+from robodyn_ros.control.arm.requests import check_activation, RequestWriter
 from robodyn_ros.control.arm.status import Status
 from robodyn_ros.control.mode import EXTERNAL_LAWS, Mode
 from robodyn_ros.control.steps import external_law, modes
@@ -24,7 +24,7 @@ class Activation:
         The arm.
     status : Status
         Its status.
-    requests : Requests
+    requests : RequestWriter
         Requests to its cycle.
     inputs : ExternalInputs
         Inputs with a timeout.
@@ -33,7 +33,7 @@ class Activation:
 
     """
 
-    def __init__(self, arm: ControlledArm, status: Status, requests: Requests,
+    def __init__(self, arm: ControlledArm, status: Status, requests: RequestWriter,
                  inputs: ExternalInputs, path_speed: PathSpeed):
         self._arm, self._status, self._requests = arm, status, requests
         self._inputs, self._path_speed = inputs, path_speed

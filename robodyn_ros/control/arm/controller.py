@@ -25,7 +25,7 @@ from robodyn_ros.control.arm.motions import Motions
 from robodyn_ros.control.arm.path_speed import PathSpeed
 from robodyn_ros.control.arm.program_writer import (
     write_constants, write_gains, write_initial_memory)
-from robodyn_ros.control.arm.requests import Requests, require_slow_for_reset
+from robodyn_ros.control.arm.requests import RequestWriter, require_slow_for_reset
 from robodyn_ros.control.arm.setting_changes import SettingChanges
 from robodyn_ros.control.arm.status import Status
 from robodyn_ros.control.arm.stream import Stream
@@ -70,7 +70,7 @@ class ArmController:
         Begin and end of control.
     cycle : CycleCalls
         Calls of the control cycle, one per state.
-    requests : Requests
+    requests : RequestWriter
         Requests of a mode, of rest, and of faults.
     motions : Motions
         Trajectories and poses.
@@ -122,7 +122,7 @@ class ArmController:
         self._arm = arm = ControlledArm(dynamics, host, messages, self.loads, design, law)
         paths = Paths(host)
         self.status = status = Status(arm, paths)
-        self.requests = Requests(arm, status)
+        self.requests = RequestWriter(arm, status)
         self.motions = Motions(arm, status, paths, self.requests)
         self.path_speed = PathSpeed(arm, status)
         self.stream = Stream(arm, status, paths, self.motions)

@@ -7,7 +7,7 @@ import numpy as np
 from robodyn_ros.control.arm.checks import joint_values
 from robodyn_ros.control.arm.controlled_arm import ControlledArm
 from robodyn_ros.control.arm.external_inputs import ExternalInputs
-from robodyn_ros.control.arm.requests import Requests
+from robodyn_ros.control.arm.requests import RequestWriter
 from robodyn_ros.safety.acceptance import (
     BETWEEN, DUE, FROM_STATE, RECEIVED, REQUESTS, SILENT, WAITING)
 
@@ -20,14 +20,14 @@ class CycleCalls:
     ----------
     arm : ControlledArm
         The arm.
-    requests : Requests
+    requests : RequestWriter
         Requests to its cycle.
     inputs : ExternalInputs
         Inputs with a timeout.
 
     """
 
-    def __init__(self, arm: ControlledArm, requests: Requests, inputs: ExternalInputs):
+    def __init__(self, arm: ControlledArm, requests: RequestWriter, inputs: ExternalInputs):
         self._arm, self._requests, self._inputs = arm, requests, inputs
         self._m, self._state = arm.memory, arm.host.state
         self._latest = -np.inf  # time of the last cycle

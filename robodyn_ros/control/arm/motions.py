@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from robodyn_ros.control.arm.controlled_arm import ControlledArm
-from robodyn_ros.control.arm.requests import Requests, require_free, require_inside
+from robodyn_ros.control.arm.requests import RequestWriter, require_free, require_inside
 from robodyn_ros.control.arm.status import Status
 from robodyn_ros.control.arm.trajectory_table import JunctionPoint, Paths
 from robodyn_ros.control.mode import Mode
@@ -107,7 +107,7 @@ class Motions:
         Its status.
     paths : Paths
         Its trajectories.
-    requests : Requests
+    requests : RequestWriter
         Requests to its cycle.
 
     Attributes
@@ -117,7 +117,7 @@ class Motions:
 
     """
 
-    def __init__(self, arm: ControlledArm, status: Status, paths: Paths, requests: Requests):
+    def __init__(self, arm: ControlledArm, status: Status, paths: Paths, requests: RequestWriter):
         self._arm, self._status, self._paths, self._requests = arm, status, paths, requests
         self.begun: Callable[[str], object] = lambda source: None
 

@@ -110,7 +110,7 @@ def require_inside(status: Status, what: str) -> None:
 
 # --- requests ------------------------------------------------------------------------------------
 
-class Requests:
+class RequestWriter:
     """
     Writes requests into the program of an arm, and applies them to its memory at once.
 

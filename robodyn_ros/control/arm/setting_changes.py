@@ -14,7 +14,7 @@ from robodyn_ros.control.arm.gain_design import MOST_ROTORS
 from robodyn_ros.control.arm.load_changes import Adaptation, overload
 from robodyn_ros.control.arm.loop_response import MeasuredLoop, SOFT
 from robodyn_ros.control.arm.program_writer import write_gain_change, write_settings
-from robodyn_ros.control.arm.requests import Requests, require_ready
+from robodyn_ros.control.arm.requests import RequestWriter, require_ready
 from robodyn_ros.control.arm.status import Status
 from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.control.mode import EXTERNAL_LAWS, Mode, MODES
@@ -38,7 +38,7 @@ class SettingChanges:
         The arm; its design and law are replaced by a change.
     status : Status
         Its status.
-    requests : Requests
+    requests : RequestWriter
         Requests to its cycle.
     inputs : ExternalInputs
         Inputs with a timeout.
@@ -51,7 +51,7 @@ class SettingChanges:
 
     """
 
-    def __init__(self, arm: ControlledArm, status: Status, requests: Requests,
+    def __init__(self, arm: ControlledArm, status: Status, requests: RequestWriter,
                  inputs: ExternalInputs, adaptation: Adaptation,
                  observation: ContactObserver, has_own_law: bool):
         self._arm, self._status, self._requests = arm, status, requests

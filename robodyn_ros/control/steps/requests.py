@@ -22,7 +22,7 @@ from robodyn_ros.safety.events import Event
 _WANDERED = 0.2  # s at the velocity limit: way from its place of a joint that is not held
 
 
-class Requests:
+class NewRequests:
     """New requests of the program, as flags."""
 
     def __init__(self, state, m, p, resumes):

@@ -18,7 +18,7 @@ from robodyn_ros.nodes.cdr import JointStateDecoder
 from robodyn_ros.nodes.commands import CommandReader
 from robodyn_ros.nodes.compilation_log import compilation_logged
 from robodyn_ros.nodes.containment import contained
-from robodyn_ros.nodes.controller.activation import Activation, Shutdown
+from robodyn_ros.nodes.controller.begin_and_end import Activation, Shutdown
 from robodyn_ros.nodes.controller.control_loop import ControlLoop
 from robodyn_ros.nodes.controller.guard_link import ConfigurationPublisher, GuardLink
 from robodyn_ros.nodes.controller.inputs import Inputs

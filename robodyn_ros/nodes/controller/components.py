@@ -25,9 +25,9 @@ from robodyn_ros.nodes.controller.inputs import Inputs
 from robodyn_ros.nodes.controller.native import open_native
 from robodyn_ros.nodes.controller.other_commanders import OtherCommanders
 from robodyn_ros.nodes.controller.output import TorqueOutput
-from robodyn_ros.nodes.controller.parameters import check_rate, ControllerSettings
+from robodyn_ros.nodes.controller.parameters import check_loop, ControllerSettings, SHARED
 from robodyn_ros.nodes.controller.report import ControllerReport
-from robodyn_ros.nodes.controller.shared import NAME as SHARED, open_shared
+from robodyn_ros.nodes.controller.shared import SharedControl
 from robodyn_ros.nodes.controller.state_input import ControllerClock, StateInput
 from robodyn_ros.nodes.conversions import EffortWriter
 from robodyn_ros.nodes.description import load_robot
@@ -135,7 +135,7 @@ class Components:
         """
         controller, log = self.controller, node.get_logger()
         model = controller.model
-        check_rate(values, _simulated(node))
+        check_loop(values, _simulated(node))
         shared = values.loop == SHARED
         writer = EffortWriter(model.joint_names, values.command.command_joints)
         self._clock = clock = ControllerClock(
@@ -158,7 +158,7 @@ class Components:
         self.guard = guard = GuardLink(node, output.topic, CommandReader(
             model.joint_names, values.command.command_joints), values.guard, turns)
         native, reason = (
-            (open_shared(node, controller, output, clock, values), '') if shared else
+            (SharedControl(node, controller, output, clock, values), '') if shared else
             open_native(node, controller, states, output, guard, clock, values))
         self.cycle = cycle = ControlLoop(controller, states, output, guard, clock, log, native,
                                          reason)

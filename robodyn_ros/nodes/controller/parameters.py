@@ -14,7 +14,8 @@ from robodyn_ros.settings import group, JOINT, parameter, parameters, settings
 
 GUARD_USES = ('optional', 'expected', 'required')
 _LONGEST_RISE = 1.0  # s of the torque from zero to its limit
-LOOPS = ('auto', 'native', 'python', 'controller_manager')
+SHARED = 'controller_manager'
+LOOPS = ('auto', 'native', 'python', SHARED)
 
 
 @settings('guard')
@@ -86,8 +87,16 @@ class ControllerSettings:
 PARAMETERS = tuple(row for row in parameters(ControllerSettings) if JOINT not in row.name)
 
 
-def check_rate(values: ControllerSettings, simulated: bool) -> None:
-    """Raise `ParameterError` for a fixed rate where time is simulated."""
+def check_loop(values: ControllerSettings, simulated: bool) -> None:
+    """Raise `ParameterError` for parameters that the loop does not support."""
+    unsupported = {'lockstep': values.lockstep, 'own_law': values.own_law,
+                   'publish_joint_commands': values.command.publish_joint_commands,
+                   'fixed_rate': values.fixed_rate,
+                   'guard.use': values.guard.use if values.guard.use != 'optional' else ''}
+    for name, value in unsupported.items() if values.loop == SHARED else ():
+        if value:
+            raise ParameterError(f'{name} is set, which loop: {SHARED} does not support: leave it '
+                                 'out, or set loop to auto', parameter=name, value=value)
     if values.fixed_rate and (simulated or values.lockstep):
         raise ParameterError(f'fixed_rate is {values.fixed_rate:g} Hz, in real time; with '
                              'lockstep or use_sim_time set it to 0: every state is answered',

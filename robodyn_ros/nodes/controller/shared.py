@@ -8,16 +8,15 @@ from rclpy.node import Node
 
 from robodyn_ros.control import ArmController
 from robodyn_ros.control.shared_block import SEGMENT_ROWS, usual_name
-from robodyn_ros.exceptions import ParameterError, RobodynError, StateError
+from robodyn_ros.exceptions import RobodynError, StateError
 from robodyn_ros.nodes.controller.native import Rows
 from robodyn_ros.nodes.controller.output import TorqueOutput
-from robodyn_ros.nodes.controller.parameters import ControllerSettings
+from robodyn_ros.nodes.controller.parameters import ControllerSettings, SHARED
 from robodyn_ros.nodes.controller.state_input import ControllerClock
 from robodyn_ros.nodes.native.rcl import NativeLoopError
 from robodyn_ros.nodes.native.shared_loop import SharedLoop
 from robodyn_ros.nodes.statistics import CycleStatistics
 
-NAME = 'controller_manager'
 _STALLED = 0.5  # s without a cycle after which the controller counts as gone
 _ATTEMPT = 0.1  # s between two attempts to take the arm over again
 
@@ -57,7 +56,7 @@ class SharedControl:
 
     """
 
-    name = NAME
+    name = SHARED
     refused = 0
 
     def __init__(self, node: Node, controller: ArmController, output: TorqueOutput,
@@ -175,21 +174,3 @@ class SharedControl:
     def summary(self) -> dict[str, str]:
         """Return error counts since the configuration, for diagnostics."""
         return {'cycles not reported': str(self._loop.data.missed)}
-
-
-def open_shared(node: Node, controller: ArmController, output: TorqueOutput,
-                clock: ControllerClock, values: ControllerSettings) -> SharedControl:
-    """
-    Return the loop in controller_manager.
-
-    Raises ParameterError for parameters that it does not support.
-    """
-    given = {'lockstep': values.lockstep, 'own_law': values.own_law,
-             'publish_joint_commands': values.command.publish_joint_commands,
-             'fixed_rate': values.fixed_rate,
-             'guard.use': values.guard.use if values.guard.use != 'optional' else ''}
-    for name, value in given.items():
-        if value:
-            raise ParameterError(f'{name} is set, which loop: {NAME} does not support: leave it '
-                                 'out, or set loop to auto', parameter=name, value=value)
-    return SharedControl(node, controller, output, clock, values)

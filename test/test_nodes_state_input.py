@@ -31,6 +31,9 @@ class Queue:
         self.input = StateInput(self, self._decoder, control, ControllerClock(
             SimpleNamespace(), control.status.states.offset, lockstep, lockstep))
 
+    def forget(self):
+        self.bound = frozenset()
+
     def put(self, names, position, stamp):
         """Let a message wait."""
         writer = JointStateWriter(names)

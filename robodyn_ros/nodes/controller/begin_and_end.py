@@ -112,8 +112,8 @@ class Activation:
         if not verdict.fresh:
             raise StateError(verdict.reason)
         controller.activation.check_state(states.q, states.qd)
-        if self._cycle.refusal:
-            raise StateError(self._cycle.refusal)
+        if refusal := self._cycle.other.refusal:
+            raise StateError(refusal)
         if self._guard.turns.refusal:
             raise StateError(self._guard.turns.refusal)
         other_commanders = self._other_commanders.refusal()
@@ -208,11 +208,11 @@ class Shutdown:
                 values.release_time if releases else 0.0))
         except Exception:  # a torque of the last motion must not remain the last one
             self._log.error(stack_trace())
-        cycle.stop_native()
+        cycle.other.stop()
         if guard.turns.guard_commands:
             result = 'the guard commands the arm'
-        elif cycle.lost:
-            result = cycle.lost
+        elif cycle.other.lost:
+            result = cycle.other.lost
         elif not controller.status.shutdown_over:
             result = 'the arm may not be at rest; the last torque is the gravity torque'
             self._send_gravity_torque()
@@ -226,7 +226,8 @@ class Shutdown:
 
     def _over(self) -> bool:
         cycle = self._cycle
-        return (bool(cycle.lost) or self._guard.turns.guard_commands or cycle.simulation_stopped
+        return (bool(cycle.other.lost) or self._guard.turns.guard_commands
+                or cycle.simulation_stopped
                 or self._controller.status.shutdown_over and cycle.sent)
 
     def _send_gravity_torque(self) -> None:

@@ -157,11 +157,9 @@ class Components:
             values.loop_patience)
         self.guard = guard = GuardLink(node, output.topic, CommandReader(
             model.joint_names, values.command.command_joints), values.guard, turns)
-        native, reason = (
-            (SharedControl(node, controller, output, clock, values), '') if shared else
-            open_native(node, controller, states, output, guard, clock, values))
-        self.cycle = cycle = ControlLoop(controller, states, output, guard, clock, log, native,
-                                         reason)
+        other = (SharedControl(node, controller, output, clock, values) if shared else
+                 open_native(node, controller, states, output, guard, clock, values))
+        self.cycle = cycle = ControlLoop(controller, states, output, guard, clock, log, other)
         self.other_commanders = OtherCommanders(node, output.topic, states.topic, guard.name,
                                                 output.publishes)
         self.activation = Activation(node, controller, cycle, states, guard, self.other_commanders,
@@ -180,7 +178,7 @@ class Components:
     def destroy(self) -> None:
         """Close the topics."""
         self.controller.close()
-        self.cycle.close()
+        self.cycle.other.close()
         for part in (self.states, self.trajectories, self.inputs, self.guard, self._output,
                      self._configuration, self.report):
             part.destroy()

@@ -17,7 +17,7 @@ from rclpy.impl.rcutils_logger import RcutilsLogger
 from robodyn_ros.control import ArmController
 from robodyn_ros.nodes.cdr import JointStateSample
 from robodyn_ros.nodes.controller.guard_link import GuardLink
-from robodyn_ros.nodes.controller.native import HELD_UP_TEXT, NativeControl
+from robodyn_ros.nodes.controller.native import HELD_UP_TEXT, NativeControl, NoOtherLoop
 from robodyn_ros.nodes.controller.output import TorqueOutput
 from robodyn_ros.nodes.controller.shared import SharedControl
 from robodyn_ros.nodes.controller.state_input import ControllerClock, StateInput
@@ -46,10 +46,8 @@ class ControlLoop:
         Cycle time and stamps.
     log : RcutilsLogger
         Logger of the node.
-    native : NativeControl or SharedControl, optional
+    other : NativeControl, SharedControl or NoOtherLoop
         Loop outside of Python, which runs the cycle while the arm is under control.
-    reason : str
-        Reason why there is no native loop.
 
     Attributes
     ----------
@@ -61,13 +59,15 @@ class ControlLoop:
         Whether the last torque was sent; after a pause of this process it is withheld.
     statistics : CycleStatistics
         Durations of the cycle.
+    loop : str
+        Kind of loop, with the reason why it is Python's, for diagnostics.
 
     """
 
     def __init__(self, controller: ArmController, states: StateInput, output: TorqueOutput,
                  guard: GuardLink, clock: ControllerClock, log: RcutilsLogger,
-                 native: NativeControl | SharedControl | None = None, reason: str = ''):
-        self._native, self._reason = native, reason
+                 other: NativeControl | SharedControl | NoOtherLoop):
+        self.other, self.loop = other, other.name
         self._controller, self._states, self._output = controller, states, output
         self._guard, self._turns, self._clock, self._log = guard, guard.turns, clock, log
         self.active = self.coasting = self.sent = False
@@ -89,66 +89,32 @@ class ControlLoop:
         if clock.lockstep:  # the simulator waits for the answer to the last state
             torque = controller.update(clock.law_time(now), states.q, states.qd, states.effort)
             self._send(torque, clock.stamp)
-        if self._native is not None:
-            try:
-                self._reason = self._native.start(self.statistics)
-            except Exception:
-                self.deactivate()
-                controller.activation.deactivate()
-                raise
-        self._log.info('loop: ' + (self._native.name if self._native and not self._reason
-                                   else f'python, because {self._reason}'))
-
-    @property
-    def loop(self) -> str:
-        """Return the kind of loop, with the reason, for diagnostics."""
-        native = self._native
-        return native.name if native and not self._reason else f'python: {self._reason}'
-
-    @property
-    def is_native(self) -> bool:
-        """Whether the native loop runs the cycle while the arm is under control."""
-        return self._native is not None
-
-    @property
-    def refusal(self) -> str:
-        """Return why the loop cannot be started; empty if it can."""
-        return self._native.refusal if self._native is not None else ''
-
-    @property
-    def lost(self) -> str:
-        """Return why a loop outside of this process does not run any more; empty if it does."""
-        return self._native.lost if self._native is not None else ''
+        try:
+            reason = self.other.start(self.statistics)
+        except Exception:
+            self.deactivate()
+            controller.activation.deactivate()
+            raise
+        self.loop = f'python: {reason}' if reason else self.other.name
+        self._log.info(f'loop: {self.loop}'.replace('python: ', 'python, because '))
 
     @property
     def new_driver(self) -> bool:
         """Whether nothing is sent because of a subscriber that came during a silence."""
         return self._turns.new_driver
 
-    @property
-    def refused(self) -> int:
-        """Return how many messages the native loop could not read."""
-        return self._native.refused if self._native is not None else 0
-
     def summary(self) -> dict[str, str]:
         """Return durations of the cycle and errors of the native loop, for diagnostics."""
-        missed = self._native.summary() if self._native is not None else {}
-        return {**self.statistics.summary(), **missed}
-
-    @property
-    def is_elsewhere(self) -> bool:
-        """Whether a loop outside of Python runs the cycle at present; then call `update` often."""
-        return self._native is not None and self._native.running
+        return {**self.statistics.summary(), **self.other.summary()}
 
     def update(self) -> None:
         """Read what the loop outside of Python has done, and give it what was requested."""
-        assert self._native is not None
-        self._native.update()
-        self.coasting, self.sent = self._native.coasting, self._native.sent
+        self.other.update()
+        self.coasting, self.sent = self.other.coasting, self.other.sent
 
     def run_once(self) -> None:
         """Answer the next joint state, or act on its absence; wait for it for a limited time."""
-        if self.is_elsewhere:
+        if self.other.running:
             self.update()
             time.sleep(COAST)
             return
@@ -185,19 +151,9 @@ class ControlLoop:
         while not until() and time.monotonic() < end:
             self.run_once()
 
-    def stop_native(self) -> None:
-        """Stop the native loop, if it runs; from then on Python sends the torques."""
-        if self._native is not None:
-            self._native.stop()
-
-    def close(self) -> None:
-        """Release the resources of the native loop."""
-        if self._native is not None:
-            self._native.close()
-
     def deactivate(self) -> None:
         """Stop answering states, and report that in the heartbeat."""
-        self.stop_native()
+        self.other.stop()
         self.active = False
         self._turns.release()
         self._guard.since = math.inf

@@ -275,11 +275,35 @@ class NativeControl:
         self._controller.host.state.cause[()] = cause
 
 
+class NoOtherLoop:
+    """In place of a loop outside of Python, with the reason why there is none."""
+
+    refusal, lost, refused = '', '', 0
+    running = coasting = sent = False
+
+    def __init__(self, reason: str):
+        self.name, self._reason = f'python: {reason}', reason
+
+    def start(self, _statistics: CycleStatistics) -> str:
+        """Return the reason."""
+        return self._reason
+
+    def summary(self) -> dict[str, str]:
+        """Return nothing for diagnostics."""
+        return {}
+
+    def update(self) -> None:
+        """Do nothing."""
+
+    stop = close = update
+
+
 def open_native(node: Node, controller: ArmController, states: StateInput, output: TorqueOutput,
                 guard: GuardLink, clock: ControllerClock, values: ControllerSettings
-                ) -> tuple[NativeControl | None, str]:
-    """Return the native loop, None if it does not run, and the reason; see `open_loop`."""
+                ) -> NativeControl | NoOtherLoop:
+    """Return the native loop, or the reason why there is none; see `open_loop`."""
     problem = ('lockstep is set' if values.lockstep else
                'publish_joint_commands is set' if values.command.publish_joint_commands else '')
-    return open_loop(values.loop, problem, lambda: NativeControl(
+    native, reason = open_loop(values.loop, problem, lambda: NativeControl(
         node, controller, states, output, guard, clock, values))
+    return native or NoOtherLoop(reason)

@@ -25,6 +25,7 @@ from robodyn_ros.control.arm.design import Design
 from robodyn_ros.exceptions import RobodynError, StateError
 from robodyn_ros.nodes.containment import contained, serve, stack_trace
 from robodyn_ros.nodes.controller.components import Components, Periodic
+from robodyn_ros.nodes.controller.native import NoOtherLoop
 from robodyn_ros.nodes.controller.parameters import check_limits, ControllerSettings
 from robodyn_ros.nodes.parameters import Parameters
 from robodyn_ros.nodes.process import run_process, StopRequest
@@ -128,7 +129,8 @@ class ControllerNode(LifecycleNode):
     def _configure(self) -> None:
         components = Components(self, self._table)
         try:
-            configure_realtime(self, self.values.realtime, python=not components.cycle.is_native)
+            configure_realtime(self, self.values.realtime,
+                               python=isinstance(components.cycle.other, NoOtherLoop))
         except RobodynError:
             components.destroy()
             raise
@@ -200,7 +202,7 @@ class ControllerNode(LifecycleNode):
         components, wait = self.components, _WAIT
         if components is not None:
             cycle, end = components.cycle, time.monotonic() + _SERVE
-            if cycle.is_elsewhere:
+            if cycle.other.running:
                 cycle.update()
                 components.inputs.poll_feedback()
                 if components.controller.mode is Mode.LINEAR_FEEDBACK:
@@ -273,7 +275,7 @@ def work(node: ControllerNode, stop: StopRequest) -> None:
             node.deactivate()
         finally:
             if node.components is not None:
-                node.components.cycle.stop_native()  # before its topics are destroyed
+                node.components.cycle.other.stop()  # before its topics are destroyed
         _drain(node, executor)
         executor.shutdown(timeout_sec=1.0)
 

@@ -256,7 +256,7 @@ class ControllerReport:
             'trajectories refused': str(self._trajectories.refused),
             'last refusal': self._trajectories.refusal,
             'state age (ms)': f'{1e3 * states.age:.1f}',
-            'states refused': str(self._states.refused + self._cycle.refused),
+            'states refused': str(self._states.refused + self._cycle.other.refused),
             **self._cycle.summary(),
             'feedback (%)': f'{100.0 * status.feedback_part * status.bandwidth_factor:.0f}',
             'feedback lowered for oscillation': _percentages(

@@ -220,12 +220,16 @@ class RolloutCycle:
         plan : callable
             Returns the `Trajectory` from a `Reference`.
         rows : list
-            Tables of trajectories, to which its own is added.
+            Tables of trajectories, to which its own is added, if it is another one.
 
         """
         if self.fault_code(memory):
             return
-        trajectory, row = plan(self.reference(memory)), sum(map(len, rows))
+        trajectory = plan(self.reference(memory))
+        known = [each is trajectory.table for each in rows]
+        if not any(known):
+            rows.append(trajectory.table)
+        row = sum(map(len, rows[:known.index(True) if any(known) else -1]))
 
         def change(p: SimpleNamespace) -> None:
             write_path(p.motion.upcoming, 1 + int(p.motion.upcoming.number), trajectory,
@@ -233,7 +237,6 @@ class RolloutCycle:
             request(p, modes.TO_FOLLOW)
 
         self.edit(program, change)
-        rows.append(trajectory.table)
 
     def stop(self, program: NDArray) -> None:
         """Request to come to rest."""

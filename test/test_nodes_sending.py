@@ -70,7 +70,7 @@ def test_diagnostics_go_on(kind, act, node, monkeypatch):
     monkeypatch.setattr('robodyn_ros.nodes.statistics.diagnostic_array', MagicMock())
     for name in ('_verdict', '_figures', '_log_waiting'):
         monkeypatch.setattr(kind, name, lambda *_: (b'', ''), raising=False)
-    report._guard.silence = report._states.verdict().age = 0.0
+    report._guard.silence = report._states.age().age = 0.0
     for now in ([10.0, 20.0] if act == 'update' else [None, None]):
         getattr(report, act)(*[now] * (act == 'update'))
     assert node.made[0].calls == 2

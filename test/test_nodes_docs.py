@@ -59,7 +59,7 @@ def test_the_client_of_the_page_moves_floats_and_holds(controller, tmp_path):
 
 
 def test_the_arm_of_mujoco_of_the_page_is_held(probe, tmp_path):
-    pytest.importorskip('mujoco', reason='the program of the page needs MuJoCo')
+    pytest.importorskip('mujoco', reason='the program of the page needs mujoco')
     pytest.importorskip('cmeel', reason='the URDF is of example-robot-data')
     from mujoco_arm import urdf_text
     (tmp_path / 'xarm7.urdf').write_text(urdf_text('xarm7'))

@@ -95,12 +95,14 @@ def built_in_law(functions, body, flags, follows, now, dt, q, qd, wrench_torque,
     contact = choose(follows & laws.one_of(p.law, laws.SHAPE), [
         lambda: nothing, lambda: observer.stable_external(
             body, m.observer.q, m.observer.external, m.springs.value)])
+    # without the estimated payload, whose inertia may be too large
+    known = replace(body, runtime=m.loads.known)
     x = SimpleNamespace(
         q=q, qd=oscillation.slowed(m.oscillation, qd, m.passive.once), q_ref=reference.q,
         qd_ref=reference.qd, qdd_ref=reference.qdd,
         effort=choose(passive, [
             lambda: when(floats, reflected.torque, reference.effort),
-            lambda: passive_stop.torque(body, m.passive, q, qd, p.gains, p.limits.effort,
+            lambda: passive_stop.torque(known, m.passive, q, qd, p.gains, p.limits.effort,
                                         oscillation.lowered(m.oscillation))]),
         external=when(floats, nothing, added(wrench_torque, target_torque)),
         integral=when(silent, nothing, m.integral),
@@ -114,9 +116,8 @@ def built_in_law(functions, body, flags, follows, now, dt, q, qd, wrench_torque,
             minimum(minimum(f, 1.0 - soft) / (1.0 - lowered), 1.0) for f, soft, lowered in zip(
                 m.oscillation.factor, p.probe.softness, p.probe.lowered)])
     gains = when(passive, passive_stop.gains(gains), gains)
-    # without the estimated payload, whose inertia may be too large
     gains, task, light = light_joints.reduced(
-        replace(body, runtime=m.loads.known), m.light, row, q, gains, task,
+        known, m.light, row, q, gains, task,
         m.share.gap + 2.0 * m.acceptance.plausibility.delay, m.share.lag, p.share)
 
     def evaluate(x):
@@ -268,7 +269,7 @@ def update_law_state(robot, functions, body, m, p, dt, q, qd, terms, report, *, 
             lambda: m.task_springs, lambda: law_state.update_stiffness(
                 m.task_springs, dt, report[:6], dissipated, p.tank)])])
     learns = all_of([
-        adapts, undisturbed, healthy,
+        adapts, undisturbed, healthy, no(oscillation.lowered(m.oscillation)),
         *[equal(x, 0.0) for term in (Term.LIMIT, Term.EXTERNAL, Term.EFFORT)
           for x in terms[term]],
         # the error must be that of full gravity compensation

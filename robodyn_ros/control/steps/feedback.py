@@ -21,9 +21,12 @@ def choose_gains(flags, m, p):
     velocities; `grown`, flag that feedback has grown after activation.
     """
     silent = flags.silent
+    states = m.acceptance
+    # a source that repeats its last state is as late as that is old, and its torques may be, too
+    late = when(states.plausibility.copied, states.age + states.plausibility.same,
+                when(p.acceptance.simulated, 0.0, states.offset))
     share = when(silent & no(m.coasting), feedback_share.restarted(m.share, 1.0),
-                 feedback_share.update(m.share, flags.dt,
-                                       when(p.acceptance.simulated, 0.0, m.acceptance.offset)))
+                 feedback_share.update(m.share, flags.dt, late))
     rates = when(silent, laws.COASTING_RATES, (p.law_damping, p.law_stiffness))
     p = feedback_share.reduced(p, feedback_share.interval(share))
     growth = feedback_share.growth(share, p.share, flags.now)

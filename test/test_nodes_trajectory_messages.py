@@ -1,5 +1,6 @@
 """Trajectory messages: a flood of them, long ones, and their order."""
 
+import threading
 import time
 from types import SimpleNamespace
 
@@ -71,10 +72,16 @@ def test_a_long_one_does_not_hold_up_its_thread_and_keeps_its_place(inbox):
     assert inbox.submitted == [SHORT, LONG, SHORT + 1]
 
 
-def test_of_a_flood_of_long_ones_the_newest_are_kept_and_the_rest_is_counted(inbox, capfd):
+def test_of_a_flood_of_long_ones_the_newest_are_kept_and_the_rest_is_counted(
+        inbox, capfd, monkeypatch):
+    arrived, read = threading.Event(), interfaces.deserialize_message
+    # the first one is being read until all have arrived
+    monkeypatch.setattr(interfaces, 'deserialize_message',
+                        lambda *message: arrived.wait(PATIENCE) and read(*message))
     flood = [data(LONG + k) for k in range(12)]
     for each in flood:
         inbox._on_data(each, {})
+    arrived.set()
     until(lambda: inbox.submitted[-1:] == [LONG + 11], inbox.poll)
     assert inbox.submitted == [LONG, *range(LONG + 5, LONG + 12)]
     assert inbox._dropped == 4

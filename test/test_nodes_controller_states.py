@@ -251,6 +251,24 @@ def test_silence_names_the_publisher_that_is_not_used(probe, loop):
 
 
 @pytest.mark.parametrize('loop', ['native', 'python'])
+def test_a_controller_that_ends_in_a_silence_sends_no_last_torque_to_a_new_driver(probe, loop):
+    space = f'ended_{loop}'
+    with FakeArm(probe, f'{space}/') as arm, fake_controller(
+            space, loop=loop, **PATIENT) as process:
+        probe.until(lambda: ACTIVE in process.output, 'activity')
+        probe.spin_for(1.0)
+        arm.report = None
+        probe.until(lambda: logged(process, 'fault: joint states: no good data'), 'a fault')
+        with FakeArm(probe, f'{space}/') as other:
+            other.report = None  # its states are not there yet
+            probe.until(lambda: logged(process, 'it may be a driver that was restarted'), 'a name')
+            process.process.send_signal(signal.SIGTERM)
+            probe.until(lambda: logged(process, 'deactivated: no further torque'), 'the end')
+            probe.spin_for(0.5)
+            assert not other.commands
+
+
+@pytest.mark.parametrize('loop', ['native', 'python'])
 def test_a_driver_that_was_killed_and_restarted_at_once_gets_no_torque_of_before(probe, loop):
     """Protects while the middleware still lists the publisher of the one that was killed."""
     space = f'killed_{loop}'

@@ -71,6 +71,9 @@ def test_a_driver_that_is_restarted_while_the_guard_commands_gets_no_torque(prob
         with FakeArm(probe, f'{space}/') as other:
             probe.until(lambda: logged(watch, 'it may be a driver that was restarted'), 'its name')
             probe.spin_for(1.0)
+            watch.process.send_signal(signal.SIGTERM)
+            probe.until(lambda: watch.process.poll() is not None, 'the end of the guard')
+            probe.spin_for(0.2)
             assert not other.commands
 
 

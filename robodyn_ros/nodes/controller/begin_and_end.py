@@ -195,7 +195,7 @@ class Shutdown:
         cycle, guard, controller = self._cycle, self._guard, self._controller
         if not cycle.active:
             return
-        if self._at_once:
+        if self._at_once or cycle.new_driver:
             self._at_once = False
             self._end('no further torque was sent')
             return

@@ -170,7 +170,8 @@ class GuardNode(Node):
 
     def _end(self) -> None:
         """Publish the end of the guard; if in charge, send the gravity torque as the last one."""
-        if self.guard.in_charge:
+        silent = not self.states.age().fresh
+        if self.guard.in_charge and not self._commands.new_driver(silent):
             self.torque.release_hold()
             end = time.monotonic() + 0.1
             while time.monotonic() < end:

@@ -388,17 +388,17 @@ def test_a_sequence_of_functions_becomes_part_of_the_program():
 @pytest.mark.parametrize('backend', ['compiled', 'python'])
 @pytest.mark.parametrize('rows', [1, 6])
 def test_rollouts_with_tables(backend, rows):
-    def step(tree, runtime, state, constants, inputs, path, laws):
+    def step(tree, runtime, state, constants, inputs, path, rates):
         time, q = state
         reference, = lookup(path, search_sorted(path, time), (1,))
-        return [time + inputs[0], q + call(laws, constants[0], [reference - q], outputs=1)[0]]
+        rate, = lookup(rates, constants[0], (0,))
+        return [time + inputs[0], q + rate * (reference - q)]
 
-    half = Function(lambda x: [0.5 * x[0]], {'x': 1}, {'y': 1})
     run = Dynamics(RobotModel.from_urdf(ARM), backend=backend).rollout(
-        step, 2, 1, 1, 2, tables={'path': Table(2), 'laws': FunctionTable((1,), 1)})
+        step, (2, 1, 1), 2, tables={'path': Table(2), 'rates': Table(1)})
     state = np.column_stack([np.zeros(rows), np.arange(rows)])
     path = [[0.0, 8.0], [2.0, 0.0]]
-    after, records = run(state, np.zeros((rows, 1)), np.ones((3, 1)), tables=(path, [half]))
+    after, records = run(state, np.zeros((rows, 1)), np.ones((3, 1)), tables=(path, [[0.5]]))[:2]
     # half of the way to 8, again, then half of the way to 0
     np.testing.assert_array_equal(records[:, :, 1], [
         ((8 + q) / 2, 8 - (8 - q) / 4, 4 - (8 - q) / 8) for q in range(rows)])
@@ -414,10 +414,10 @@ def test_records_may_be_read_by_later_steps():
         return [k + 1.0, when(k > 0.0, before + 2.0, 10.0 * constants[0])]
 
     run = Dynamics(RobotModel.from_urdf(ARM)).rollout(
-        step, 2, 1, 0, 2, tables={'past': Table(2)})
+        step, (2, 1, 0), 2, tables={'past': Table(2)})
     records = np.zeros((3, 4, 2))
-    _, found_records = run(np.zeros((3, 2)), np.arange(3.0)[:, None], np.zeros((4, 0)),
-                           tables=(records.reshape(-1, 2),), records=records)
+    _, found_records, _ = run(np.zeros((3, 2)), np.arange(3.0)[:, None], np.zeros((4, 0)),
+                              tables=(records.reshape(-1, 2),), records=records)
     assert found_records is records
     np.testing.assert_array_equal(records[:, :, 1], [[10 * k + 2 * j for j in range(4)]
                                                      for k in range(3)])

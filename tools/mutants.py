@@ -36,7 +36,7 @@ MATTER = {
     'dynamics/algorithms': ('reference', 'properties', 'identities', 'programs', 'regressor',
                             'coriolis', 'parts', 'derivatives', 'results'),
     'dynamics': ('programs', 'results', 'arguments', 'properties', 'parts', 'singular',
-                 'effective_mass', 'coupled_rollout', 'work'),
+                 'effective_mass', 'rollout', 'work'),
     'control/laws': ('golden_logs', 'control_'),
     'control/steps': ('golden_logs', 'control_'),
     'control': ('control_', 'golden_logs'),

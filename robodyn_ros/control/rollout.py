@@ -21,11 +21,11 @@ from robodyn_ros.control.compiled import BLOCKS
 from robodyn_ros.control.mode import EXTERNAL_LAWS, Mode
 from robodyn_ros.control.settings import Settings
 from robodyn_ros.control.steps import modes, path
-from robodyn_ros.dynamics.coupled_rollout import StatefulFunction
 from robodyn_ros.dynamics.jit import blocks
 from robodyn_ros.dynamics.jit.arguments import as_argument
 from robodyn_ros.dynamics.jit.flags import equal, first_of, flag, no
 from robodyn_ros.dynamics.jit.nested import flatten
+from robodyn_ros.dynamics.rollout import StatefulFunction
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.safety import plausibility
 from robodyn_ros.safety.acceptance import FROM_STATE, RECEIVED, REQUESTS, WAITING

@@ -16,14 +16,13 @@ from robodyn_ros.dynamics.algorithms.coriolis import coriolis_matrix, velocity_f
 from robodyn_ros.dynamics.algorithms.derivatives import (
     forward_dynamics_derivatives, inverse_dynamics_derivatives)
 from robodyn_ros.dynamics.algorithms.regressor import BODY_PARAMETERS, regressor
-from robodyn_ros.dynamics.coupled_rollout import CoupledRollout, StatefulFunction
 from robodyn_ros.dynamics.jit import machine
 from robodyn_ros.dynamics.jit.builtin import supported
 from robodyn_ros.dynamics.jit.fastcall import FastCall
 from robodyn_ros.dynamics.jit.function import Function
 from robodyn_ros.dynamics.jit.kernel import Kernel, LARGEST_COMPILED
 from robodyn_ros.dynamics.jit.program import Argument, Table
-from robodyn_ros.dynamics.rollout import Rollout
+from robodyn_ros.dynamics.rollout import Coupling, Rollout
 from robodyn_ros.dynamics.singular import raise_if_singular
 from robodyn_ros.dynamics.tree import as_tuple, Tree
 from robodyn_ros.exceptions import ArgumentError
@@ -197,8 +196,9 @@ class CompiledMethods:
         return Function(lambda *given: body(self.tree, *given), arguments, outputs, key,
                         self._cache)
 
-    def rollout(self, step: Callable, state: int, constants: int, inputs: int, recorded: int,
-                name: str | None = None, tables: Mapping[str, Argument] | None = None) -> Rollout:
+    def rollout(self, step: Callable, sizes: tuple[int, int, int], recorded: int,
+                name: str | None = None, tables: Mapping[str, Table] | None = None,
+                coupling: Coupling | None = None) -> Rollout:
         """
         Compile a loop that applies a user's step many times, to many states.
 
@@ -207,43 +207,29 @@ class CompiledMethods:
         step : callable
             `step(tree, runtime, state, constants, inputs, *tables)` over lists of scalars returns
             the next state.
-        state, constants, inputs : int
-            Lengths of these lists.
+        sizes : (int, int, int)
+            Lengths of state, constants and inputs.
         recorded : int
             Number of leading state values that are recorded.
         name : str, optional
             Identifier, as for `kernel`.
-        tables : mapping of str to Table or FunctionTable, optional
+        tables : mapping of str to Table, optional
             Name and kind of each table, see `flow`.
-
-        """
-        sizes, tables = (state, constants, inputs), tables or {}
-        return Rollout(self._bound(step), sizes, tables, recorded, self._runtime,
-                       self._key(step, name, sizes, recorded, tables), self.compiled, self._cache)
-
-    def coupled_rollout(self, first: Callable, then: Callable, sizes: tuple[int, int, int, int],
-                        function: StatefulFunction, recorded: int, name: str | None = None,
-                        tables: Mapping[str, Table] | None = None) -> CoupledRollout:
-        """
-        Compile a loop over steps in which a function of one state is called, for many states.
-
-        Parameters
-        ----------
-        first, then : callable
-            Parts of the step before and after the call, as for `CoupledRollout`, with the tree as
-            first argument.
-        sizes, function, recorded
-            As for `CoupledRollout`.
-        name, tables
-            As for `rollout`.
+        coupling : Coupling, optional
+            Function of one state that is called in each step, see `Rollout`; its first part has
+            the tree as first argument, too.
 
         """
         tables = tables or {}
-        key = self._key(first, name, sizes, recorded, tables, len(function.argument),
-                        len(function.result), function.memory, function.program,
-                        function.observed)
-        return CoupledRollout(self._bound(first), self._bound(then), sizes, function, tables,
-                              recorded, self._runtime, key, self._cache)
+        own: tuple = ()
+        if coupling:
+            function = coupling.function
+            own = (coupling.kept, len(function.argument), len(function.result), function.memory,
+                   function.program, function.observed)
+            coupling = coupling._replace(first=self._bound(coupling.first))
+        return Rollout(self._bound(step), sizes, tables, recorded, self._runtime,
+                       self._key(step, name, sizes, recorded, tables, *own), self.compiled,
+                       self._cache, coupling)
 
     def _bound(self, function: Callable) -> Callable:
         return lambda runtime, *arrays: function(self.tree, runtime, *arrays)

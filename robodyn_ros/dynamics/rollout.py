@@ -2,19 +2,71 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 import ctypes
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.dynamics.jit import loops, machine
-from robodyn_ros.dynamics.jit.arguments import as_argument, interpreted, passed
-from robodyn_ros.dynamics.jit.flow import FunctionTable
+from robodyn_ros.dynamics.jit.arguments import as_argument, passed
+from robodyn_ros.dynamics.jit.bound import BoundCall
 from robodyn_ros.dynamics.jit.nested import flatten
-from robodyn_ros.dynamics.jit.program import Argument, trace
+from robodyn_ros.dynamics.jit.program import Program, Table, trace
 from robodyn_ros.exceptions import ArgumentError
+
+
+@dataclass(frozen=True, eq=False)
+class StatefulFunction:
+    """
+    Function with a memory that is called in each step, and the arrays it is bound to.
+
+    Attributes
+    ----------
+    call : BoundCall
+        Its call.
+    argument, result : array
+        Its argument, and its first result.
+    memory, program : int
+        Lengths of its memory, which is its second result as well, and of its program.
+    addresses : (int, int, int)
+        Indices of the addresses of memory, program and next memory in the arguments of the call.
+    observed : tuple of int
+        Indices of the values of the next memory that follow the result in the loop.
+
+    """
+
+    call: BoundCall
+    argument: NDArray
+    result: NDArray
+    memory: int
+    program: int
+    addresses: tuple[int, int, int]
+    observed: tuple[int, ...]
+
+
+class Coupling(NamedTuple):
+    """
+    Function of one state that is called in each step of a rollout.
+
+    Attributes
+    ----------
+    first : callable
+        `first(runtime, state, constants, inputs, *tables)` over lists of scalars returns the
+        argument of the function, and what is kept for the step.
+    kept : int
+        Length of what is kept.
+    function : StatefulFunction
+        The function.
+
+    """
+
+    first: Callable
+    kept: int
+    function: StatefulFunction
 
 
 class Rollout:
@@ -24,33 +76,37 @@ class Rollout:
     Parameters
     ----------
     step : callable
-        `step(runtime, state, constants, inputs)` over lists of scalars.
+        `step(runtime, state, constants, given, *tables)` over lists of scalars returns the next
+        state. `given` are the inputs; with a function what is kept, its result, and the observed
+        values of its next memory.
     sizes : (int, int, int)
         Lengths of state, constants and inputs.
-    tables : mapping of str to Table or FunctionTable
-        Further arguments of the step, after the inputs.
+    tables : mapping of str to Table
+        Further arguments of the step.
     recorded : int
         Number of leading state values that are recorded.
     runtime : (k,) array
         Parameters common to all calls.
     key, compiled, cache
         As for `Kernel`.
+    coupling : Coupling, optional
+        Function that is called in each step, which is compiled in any case.
 
     """
 
-    def __init__(self, step: Callable, sizes: tuple[int, int, int],
-                 tables: Mapping[str, Argument], recorded: int, runtime: NDArray,
-                 key: str | None, compiled: bool, cache: Path | None):
-        self.sizes, self.tables = sizes, dict(tables)
+    def __init__(self, step: Callable, sizes: tuple[int, int, int], tables: Mapping[str, Table],
+                 recorded: int, runtime: NDArray, key: str | None, compiled: bool,
+                 cache: Path | None, coupling: Coupling | None = None):
+        self.sizes, self.tables, self.coupling = sizes, dict(tables), coupling
         self.recorded, self.runtime = recorded, runtime
         self._step = step
         self._codes = machine.Codes(key, cache)
-        self._compiled: dict[str, Callable] = {}
-        self._makers = {'many': self._make_many, 'one': self._make_one} if compiled else {}
+        self._run: Callable | None = None if compiled or coupling else self._interpret
 
     def __call__(self, state: ArrayLike, constants: ArrayLike, inputs: ArrayLike,
                  every: int = 1, threads: int = 1, tables: Sequence = (),
-                 records: NDArray | None = None) -> tuple[NDArray, NDArray]:
+                 records: NDArray | None = None, memories: NDArray | None = None,
+                 programs: NDArray | None = None) -> tuple[NDArray, NDArray, NDArray]:
         """
         Apply the step along the inputs.
 
@@ -65,16 +121,18 @@ class Rollout:
         every : int
             Number of steps per record.
         threads : int
-            Number of threads.
+            Number of threads; a function is called from one.
         tables : sequence
-            One per table, common to all runs, as for a call of `Function`.
+            Rows of each table, common to all runs.
         records : (N, T // every, r) array, optional
             Array for the records; a table may be of the same memory, to read earlier records.
+        memories, programs : (N, ...) array, optional
+            Memory and program of the function of each run.
 
         Returns
         -------
-        state, records : (N, S), (N, T // every, r) array
-            Final states, and records after every `every` steps.
+        state, records, memories : (N, S), (N, T // every, r), (N, ...) array
+            Final states, records after every `every` steps, and final memories.
 
         Raises
         ------
@@ -100,85 +158,93 @@ class Rollout:
         if len(tables) != len(self.tables):
             raise ArgumentError(f'takes {len(self.tables)} tables, got {len(tables)}')
         arrays = [as_argument(name, kind, given)
-                  if self._makers or not isinstance(kind, FunctionTable) else None
                   for (name, kind), given in zip(self.tables.items(), tables)]
-        shape = (count, inputs.shape[-2] // every, self.recorded)
-        records = np.empty(shape) if records is None else records
-        if records.shape != shape or not records.flags.c_contiguous or records.dtype != float:
-            raise ArgumentError(f'records must be a C-contiguous array of floats of shape {shape}')
-        if count and inputs.shape[-2]:
-            run = self._function('one' if count == 1 else 'many')
+        steps = inputs.shape[-2]
+        records = np.empty((count, steps // every, self.recorded)) if records is None else records
+        function = self.coupling and self.coupling.function
+        memories, programs = (np.empty((count, 0)) if each is None else each
+                              for each in (memories, programs))
+        for name, array, shape in (
+                ('records', records, (count, steps // every, self.recorded)),
+                ('memories', memories, (count, function.memory if function else 0)),
+                ('programs', programs, (count, function.program if function else 0))):
+            if array.shape != shape or not array.flags.c_contiguous or array.dtype != float:
+                raise ArgumentError(f'{name} must be a C-contiguous array of floats of shape '
+                                    f'{shape}; got {array.dtype} of shape {array.shape}',
+                                    name=name)
+        memories, others = memories.copy(), np.empty_like(memories)
+        if count and steps:
+            run = self._compiled()
             loops.in_threads(lambda rows: run(
                 state[rows], constants[rows], inputs if inputs.ndim == 2 else inputs[rows],
-                every, records[rows], arrays, tables), count, threads)
-        return state, records
+                every, records[rows], arrays, (memories, others, programs)),
+                count, 1 if function else threads)
+        return state, records, others if steps % 2 else memories
 
     def warm(self) -> None:
-        """Compile the loop over many states, or load it from the cache."""
-        self._function('many')
+        """Compile the loop, or load it from the cache."""
+        self._compiled()
 
-    def _function(self, form: str) -> Callable:
-        """Return the function for one state, or for many, compiled at the first call."""
-        if not self._makers:
-            return self._interpret
-        if form not in self._compiled:
-            self._compiled[form] = self._makers[form]()
-        return self._compiled[form]
+    def _compiled(self) -> Callable:
+        run = self._run = self._run or self._make()
+        return run
 
-    def _load(self, form: str, make_ir: Callable, in_place: bool) -> machine.Code:
-        def text():
-            program = trace(self._step, (len(self.runtime), *self.sizes, *self.tables.values()),
-                            in_place=in_place)
-            if len(program.outputs) != self.sizes[0]:
-                raise ArgumentError(f'the step returns {len(program.outputs)} numbers, and '
-                                    f'the state has {self.sizes[0]}')
-            return make_ir(program, self.recorded)
+    def _traced(self) -> tuple[Program, loops.Coupled | None]:
+        """Return the program of the step, and that of the call of the function."""
+        (state, constants, inputs), kinds = self.sizes, self.tables.values()
+        runtime, coupled, given = len(self.runtime), None, inputs
+        if self.coupling:
+            first, kept, function = self.coupling
+            given = kept + len(function.result) + len(function.observed)
+            coupled = loops.Coupled(
+                trace(first, (runtime, state, constants, inputs, *kinds),
+                      (len(function.argument), kept), in_place=False),
+                function.memory, function.program, function.observed)
+        step = trace(self._step, (runtime, state, constants, given, *kinds), in_place=False)
+        if len(step.outputs) != state:
+            raise ArgumentError(f'the step returns {len(step.outputs)} numbers, and the state '
+                                f'has {state}')
+        return step, coupled
 
-        return self._codes.of(form, text)
+    def _make(self) -> Callable:
+        def ir():
+            step, coupled = self._traced()
+            return loops.rollout_ir(step, self.recorded, coupled)
 
-    def _make_many(self) -> Callable:
-        code = self._load('rollout', loops.rollout_ir, False)
-        function = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 3, *[ctypes.c_void_p] * 5,
-                                    *[ctypes.c_int64] * 2, ctypes.c_void_p,
-                                    *self._table_types())(code.address('rollout'))
+        code = self._codes.of('rollout', ir)
+        types: list = []
+        call: tuple = ()
         size = loops.workspace_size(*self.sizes, self.sizes[0])
+        if self.coupling:
+            inner = self.coupling.function
+            arguments = inner.call.arguments.ctypes.data
+            call = (inner.call.code, inner.call.block, inner.argument.ctypes.data,
+                    inner.result.ctypes.data, *(arguments + 8 * each for each in inner.addresses))
+            types = [ctypes.c_void_p] * (len(call) + 3)
+            size += loops.workspace_size(len(inner.argument), self.coupling.kept,
+                                         len(inner.result) + len(inner.observed))
+        function = ctypes.CFUNCTYPE(
+            None, *[ctypes.c_int64] * 3, *[ctypes.c_void_p] * 5, *[ctypes.c_int64] * 2,
+            ctypes.c_void_p, *types, *[ctypes.c_void_p, ctypes.c_int64] * len(self.tables))(
+                code.address('rollout'))
 
-        def run(state, constants, inputs, every, records, arrays, tables):
+        def run(state, constants, inputs, every, records, arrays, of_function):
             workspace = np.empty(size)  # one per call, for calls from several threads
             steps, m = inputs.shape[-2:]
+            own = [each.ctypes.data for each in of_function] if call else []
             function(len(state), steps, every, loops.aligned(workspace),
                      self.runtime.ctypes.data, state.ctypes.data, constants.ctypes.data,
                      inputs.ctypes.data, steps * m if inputs.ndim == 3 else 0, m,
-                     records.ctypes.data, *passed(self.tables.values(), arrays))
+                     records.ctypes.data, *call, *own, *passed(self.tables.values(), arrays))
 
         setattr(run, 'code', code)  # keeps it loaded
         return run
 
-    def _make_one(self) -> Callable:
-        code = self._load('rollout_one', loops.rollout_one_ir, True)
-        function = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 2, *[ctypes.c_void_p] * 4,
-                                    ctypes.c_int64, ctypes.c_void_p, *self._table_types())(
-                                        code.address('rollout_one'))
-
-        def run(state, constants, inputs, every, records, arrays, tables):
-            steps, m = inputs.shape[-2:]
-            function(steps, every, self.runtime.ctypes.data, state.ctypes.data,
-                     constants.ctypes.data, inputs.ctypes.data, m, records.ctypes.data,
-                     *passed(self.tables.values(), arrays))
-
-        setattr(run, 'code', code)
-        return run
-
-    def _table_types(self) -> list:
-        return [ctypes.c_void_p, ctypes.c_int64] * len(self.tables)
-
-    def _interpret(self, state, constants, inputs, every, records, arrays, tables):
-        rows = interpreted(self.tables, arrays, tables)
-        runtime = self.runtime.tolist()
+    def _interpret(self, state, constants, inputs, every, records, arrays, _of_function):
+        rows, runtime = [each.tolist() for each in arrays], self.runtime.tolist()
         for row, (values, fixed) in enumerate(zip(state, constants.tolist())):
             for k, given in enumerate((inputs if inputs.ndim == 2 else inputs[row]).tolist()):
-                values[:] = flatten(self._step(runtime, values.tolist(), fixed, given,
-                                               *rows))
+                values[:] = flatten(self._step(runtime, values.tolist(), fixed, given, *rows))
                 if (k + 1) % every == 0:
                     records[row, k // every] = values[:self.recorded]
 

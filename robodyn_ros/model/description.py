@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import os
 import re
 import sys
-from typing import Any, Callable
+from typing import Callable
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
@@ -68,8 +68,11 @@ def read_description(source: str | bytes | os.PathLike, warnings: WarningList) -
         warnings.add('the <robot> element has no name; it is called "robot" here')
     if robot.get('version', '1.0') != '1.0':
         warnings.add(f'URDF version {shown(robot.get("version"))} is read as version 1.0')
-    links = _read_all(robot, 'link', urdf.Link, read_link, warnings, problems)
-    joints = _read_all(robot, 'joint', urdf.Joint, read_joint, warnings, problems)
+    for tag in ('link', 'joint'):
+        _remove_faulty(robot, tag, warnings, problems)
+    parsed = _parse(robot)
+    links = _read_all(parsed.links, read_link, warnings, problems)
+    joints = _read_all(parsed.joints, read_joint, warnings, problems)
     if problems.found:  # the lumped bodies are not known, so that every flaw counts
         problems.found += [ModelError(link.flaw, link=name) for name, link in links.items()
                            if link.flaw]
@@ -79,11 +82,12 @@ def read_description(source: str | bytes | os.PathLike, warnings: WarningList) -
     return Description(name or 'robot', links, joints)
 
 
-def _read_all(robot: ElementTree.Element, tag: str, kind: type,
-              read: Callable, warnings: WarningList, problems: Problems) -> dict:
-    found = {}
+def _remove_faulty(robot: Element, tag: str, warnings: WarningList, problems: Problems) -> None:
+    """Check all elements of a tag, and remove those with problems."""
+    found: set[str] = set()
     for element in robot.findall(tag):
         name = element.get('name', '')
+        robot.remove(element)
         with problems.collect():
             if element.get('type') == 'fixed':
                 _strip_fixed(element, warnings)
@@ -93,7 +97,15 @@ def _read_all(robot: ElementTree.Element, tag: str, kind: type,
             if name in found:
                 raise ModelError(f'{tag} {name!r} is defined more than once; give each {tag} a '
                                  'name of its own', **{tag: name})
-            found[name] = read(_parse(kind, element), warnings)
+            found.add(name)
+            robot.append(element)
+
+
+def _read_all(elements: list, read: Callable, warnings: WarningList, problems: Problems) -> dict:
+    found = {}
+    for element in elements:
+        with problems.collect():
+            found[element.name] = read(element, warnings)
     return found
 
 
@@ -108,13 +120,13 @@ def _strip_fixed(element: ElementTree.Element, warnings: WarningList) -> None:
                              element.get('name', ''))
 
 
-def _parse(kind: Any, element: ElementTree.Element) -> urdf.xmlr.Object:
-    # one element at a time, so that an error of the parser can be attributed to it
+def _parse(robot: Element) -> urdf.Robot:
+    robot.attrib = {'name': 'robot'}  # name and version were checked
     try:
-        return kind.from_xml_string(ElementTree.tostring(element, encoding='unicode'))
+        return urdf.Robot.from_xml_string(ElementTree.tostring(robot, encoding='unicode'))
     except Exception as error:
-        raise ModelError(f'{element.tag} {element.get("name")!r} cannot be parsed: '
-                         f'{" ".join(str(error).split())}', name=element.get('name')) from error
+        raise ModelError('links or joints of the URDF cannot be parsed: '
+                         f'{" ".join(str(error).split())}') from error
 
 
 def check_attributes(part: Element) -> None:

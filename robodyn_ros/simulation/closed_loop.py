@@ -16,11 +16,11 @@ from typing import NamedTuple, Protocol, TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.dynamics.coupled_rollout import StatefulFunction
 from robodyn_ros.dynamics.jit.flags import all_of, flag, when
 from robodyn_ros.dynamics.jit.flow import Table
 from robodyn_ros.dynamics.jit.nested import flatten
 from robodyn_ros.dynamics.jit.trace import absolute, maximum
+from robodyn_ros.dynamics.rollout import Coupling, StatefulFunction
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.simulation.plant import Plant
 from robodyn_ros.simulation.step import Constants, constants_size, plant_step, State, state_size
@@ -120,7 +120,7 @@ class TrackingStep:
 
     state_sizes: tuple[int, ...]
     constant_sizes: tuple[int, ...]
-    recorded = 0
+    kept_size = recorded = 0
     tables: dict[str, Table] = {}
 
     def __init__(self, plant: Plant, controller: Controller):
@@ -129,10 +129,9 @@ class TrackingStep:
         self.key, self.observed = f'tracking|{plant.options}', controller.following
         self.state_sizes = _ROWS * nv + 1, state_size(nv), 1
         self.constant_sizes = constants_size(nv), 10 * plant.model.nb, 1
-        self.kept_size = sum(self.state_sizes)
 
     def first(self, tree, runtime, state, constants, noise):
-        """Return the argument of the controller, and the state."""
+        """Return the argument of the controller; nothing else is kept."""
         n = tree.nv
         _, arm, (k,) = parts(state, self.state_sizes)
         now = k * parts(constants, self.constant_sizes)[0][-1]
@@ -141,12 +140,12 @@ class TrackingStep:
                  for i, row in enumerate((rows.position, rows.velocity)))
         return self._controller.argument(SimpleNamespace(
             begins=1.0, received=0.0, waits=0.0, arrival=now, stamp=now, clock=now,
-            q=q, qd=qd, effort=rows.applied)), state
+            q=q, qd=qd, effort=rows.applied)), []
 
-    def then(self, tree, runtime, kept, constants, result):
+    def then(self, tree, runtime, state, constants, result):
         """Return the next state."""
         n, torque = tree.nv, result[:tree.nv]
-        figures, arm, (k,) = parts(kept, self.state_sizes)
+        figures, arm, (k,) = parts(state, self.state_sizes)
         joints, inertias, (counted,) = parts(constants, self.constant_sizes)
         # payloads are part of the inertias
         own = tree.with_parameters(inertias).without_payloads()
@@ -224,11 +223,11 @@ class ClosedLoop:
                  step: TrackingStep | FaultStep | None = None):
         self.plant, self.controller = plant, controller
         self.step = step = step or TrackingStep(plant, controller)
-        self._run = plant.dynamics.coupled_rollout(
-            step.first, step.then,
-            (sum(step.state_sizes), sum(step.constant_sizes), 2 * plant.nv, step.kept_size),
-            replace(controller.function, observed=step.observed), step.recorded,
-            f'{step.key}|{controller.key}', step.tables)
+        self._run = plant.dynamics.rollout(
+            step.then, (sum(step.state_sizes), sum(step.constant_sizes), 2 * plant.nv),
+            step.recorded, f'{step.key}|{controller.key}', step.tables,
+            Coupling(step.first, step.kept_size,
+                     replace(controller.function, observed=step.observed)))
 
     def warm(self) -> None:
         """Compile the loop, or load it from the cache."""
@@ -308,8 +307,9 @@ class ClosedLoop:
                   out: NDArray | None = None) -> tuple[Runs, NDArray]:
         """Return the runs after some steps, and the records of these steps."""
         self.controller.use_path(rows)
-        state, memories, out = self._run(runs.state, runs.memories, runs.programs, runs.constants,
-                                         noise, tables, out)
+        state, out, memories = self._run(
+            runs.state, runs.constants, noise, tables=tables, records=out,
+            memories=runs.memories, programs=runs.programs)
         return runs._replace(state=state, memories=memories), out
 
     def tracking(self, runs: Runs) -> Tracking:

@@ -59,7 +59,7 @@ class PlantRollout:
                               **options)
 
         self._run: Rollout = plant.dynamics.rollout(
-            step, state_size(nv), constants_size(nv) + nv, nv, len(State._fields[:4]) * nv,
+            step, (state_size(nv), constants_size(nv) + nv, nv), len(State._fields[:4]) * nv,
             f'plant_rollout|{options}')
 
     def __call__(self, torques: ArrayLike, q: ArrayLike | None = None,
@@ -102,7 +102,7 @@ class PlantRollout:
         state = np.zeros((counts.pop() if counts else 1, state_size(nv)))
         state[:, :nv], state[:, nv:2 * nv], state[:, -1] = q, qd, 1.0
         constants = np.concatenate([plant.constants, plant.external])
-        state, records = self._run(state, constants, torques, every, threads)
+        state, records, _ = self._run(state, constants, torques, every, threads)
         rows = records.reshape(*records.shape[:2], 4, nv)
         q, qd, qdd, applied = (rows[:, :, k] for k in range(4))
         return RolloutResult(q, qd, qdd, applied, state[:, -1] != 0.0)

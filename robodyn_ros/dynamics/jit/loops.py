@@ -15,8 +15,14 @@ Signatures (addresses and counts are 64-bit integers, arrays are C-contiguous do
   from state, constants and inputs; the inputs of a row and step are at the offset
   `row * of row + step * of step` in `inputs`. After every `every` steps the leading values of the
   state are written to `out`. At the end `state` is the last state.
-- `rollout_one(steps, every, runtime, state, constants, inputs, of step, out)`: one row, without
-  vectors.
+- `rollout(..., out, code, block, argument, result, and addresses of the addresses of memory,
+  program and next memory, memories, others, programs)`: the same, and in each step a function of
+  one row is called. `first` computes its argument, and what is kept, from state, constants and
+  inputs; `code(block)` calls it row by row, see `bound`: the machine code that other callers of it
+  use, with its branches. It has a memory per row, which it replaces at each call; two arrays of
+  memories alternate, and the last are in `memories` after an even number of steps, else in
+  `others`. The step has, in place of inputs, what was kept, the result, and observed values of
+  the next memory.
 
 Both have two more parameters per table at the end: its address and number of rows.
 
@@ -27,13 +33,14 @@ state, so that a long state need not be loaded completely before the next one is
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Callable, TypeVar
+from typing import Any, Callable, NamedTuple, TypeVar
 
 import numpy as np
 
 from robodyn_ros.dynamics.jit.finite import finite_ir
-from robodyn_ros.dynamics.jit.llvm import function_ir, module_ir, vector_function
+from robodyn_ros.dynamics.jit.llvm import module_ir, vector_function
 from robodyn_ros.dynamics.jit.machine import Ir
 from robodyn_ros.dynamics.jit.program import Program
 from robodyn_ros.dynamics.jit.sines import WIDTH
@@ -41,6 +48,31 @@ from robodyn_ros.dynamics.jit.sines import WIDTH
 T = TypeVar('T')
 LANES = range(WIDTH)
 _BYTES = 8 * WIDTH
+_ROLLOUT = ('count', 'steps', 'every', 'workspace', 'a0', 'astate', 'aconstants', 'ainputs',
+            'ofrow', 'ofstep', 'aout')
+_COUPLED = ('code', 'block', 'argument', 'result', 'memoryaddress', 'programaddress',
+            'nextaddress', 'memories', 'others', 'programs')
+
+
+class Coupled(NamedTuple):
+    """
+    A function with a memory that is called in each step of a rollout.
+
+    Attributes
+    ----------
+    first : Program
+        Argument of the function, and what is kept, of runtime, state, constants and inputs.
+    memory, program : int
+        Lengths of memory and program of the function.
+    observed : sequence of int
+        Indices of the values of the next memory that follow the result.
+
+    """
+
+    first: Program
+    memory: int
+    program: int
+    observed: Sequence[int]
 
 
 def batch_ir(program: Program, finite: bool = False) -> Ir:
@@ -82,24 +114,36 @@ def batch_ir(program: Program, finite: bool = False) -> Ir:
     return module_ir([program], [*lines, *vector_function('body', program)])
 
 
-def rollout_ir(program: Program, recorded: int) -> Ir:
+def rollout_ir(step: Program, recorded: int, coupled: Coupled | None = None) -> Ir:
     """
     Return the IR of `rollout`.
 
     Parameters
     ----------
-    program : Program
-        Next state of runtime, state, constants and inputs.
+    step : Program
+        Next state of runtime, state, constants, and inputs or, with a function, its answer.
     recorded : int
         Number of leading state values that are written to `out`.
+    coupled : Coupled, optional
+        Function that is called in each step.
 
     """
-    sizes_of_arrays: Any = program.arguments[1:4]
-    size, constants, inputs = sizes_of_arrays
-    sizes = {'state': size, 'constants': constants, 'inputs': inputs, 'next': size}
-    lines = ['define void @rollout(i64 %count, i64 %steps, i64 %every, i64 %workspace, '
-             'i64 %a0, i64 %astate, i64 %aconstants, i64 %ainputs, i64 %ofrow, i64 %ofstep, '
-             f'i64 %aout{table_list(program)}) {{', 'entry:', *buffers(sizes),
+    _, size, constants, given = _lengths(step)
+    sizes = {'state': size, 'next': size, 'constants': constants}
+    begin: list[str] = []
+    calls: list[str] = []
+    programs = [step]
+    if coupled is None:
+        inputs, sizes['inputs'], answer = given, given, 'inputs'
+    else:
+        inputs, (argument, kept) = _lengths(coupled.first)[3], coupled.first.results
+        sizes |= {'inputs': inputs, 'argument': argument, 'kept': kept, 'result': given - kept}
+        begin, calls = _calls(coupled, argument, given - kept)
+        programs, answer = [step, coupled.first], 'kept'  # the result is next to it
+    names = ', '.join(f'i64 %{name}' for name in (
+        *_ROLLOUT, *(_COUPLED if coupled else ())))
+    tables = table_list(step)
+    lines = [f'define void @rollout({names}{tables}) {{', 'entry:', *buffers(sizes),
              '  %records = sdiv i64 %steps, %every',
              f'  %length = mul i64 %records, {recorded}', *head_of_rows()]
     state, fixed = starts_of(lines, 'state', size), starts_of(lines, 'constants', constants)
@@ -108,52 +152,73 @@ def rollout_ir(program: Program, recorded: int) -> Ir:
     for lane in LANES:
         lines += [f'  %input{lane} = mul i64 %row{lane}, %ofrow',
                   f'  %record{lane} = mul i64 %row{lane}, %length']
-    lines += ['  br label %step', 'step:', '  %k = phi i64 [ 0, %head ], [ %k1, %stepped ]',
-              '  %written = phi i64 [ 0, %head ], [ %written1, %stepped ]',
-              '  %left = phi i64 [ %every, %head ], [ %left1, %stepped ]',
-              '  %bnow = phi i64 [ %bstate, %head ], [ %bafter, %stepped ]',
-              '  %bafter = phi i64 [ %bnext, %head ], [ %bnow, %stepped ]',
-              '  %ahead = mul i64 %k, %ofstep']
+    lines += [*begin, '  br label %step', 'step:',
+              *_alternating('k', '0', '%k1'), *_alternating('written', '0', '%written1'),
+              *_alternating('left', '%every', '%left1'),
+              *_alternating('bnow', '%bstate', '%bafter'),
+              *_alternating('bafter', '%bnext', '%bnow')]
+    if coupled:
+        lines += [*_alternating('now', '%memories', '%after'),
+                  *_alternating('after', '%others', '%now')]
+    lines.append('  %ahead = mul i64 %k, %ofstep')
     lines += [f'  %now{lane} = add i64 %input{lane}, %ahead' for lane in LANES]
     lines += move('gather', '%ainputs', [f'%now{lane}' for lane in LANES], inputs, 'inputs')
-    lines += ['  call void @step(i64 %a0, i64 %bnow, i64 %bconstants, i64 %binputs'
-              f'{table_list(program)}, i64 %bafter)',
+    lines += [*calls, f'  call void @step(i64 %a0, i64 %bnow, i64 %bconstants, i64 %b{answer}'
+              f'{tables}, i64 %bafter)',
               '  %k1 = add i64 %k, 1', '  %left0 = sub i64 %left, 1',
-              '  %due = icmp eq i64 %left0, 0', '  br i1 %due, label %write, label %next',
+              '  %due = icmp eq i64 %left0, 0', '  br i1 %due, label %write, label %stepped',
               'write:', *(f'  %to{lane} = add i64 %record{lane}, %written' for lane in LANES)]
     lines += move('scatter', '%aout', [f'%to{lane}' for lane in LANES], recorded, 'after')
-    lines += ['  br label %stepped', 'next:', '  br label %stepped', 'stepped:',
+    lines += ['  br label %stepped', 'stepped:',
               f'  %size = select i1 %due, i64 {recorded}, i64 0',
               '  %written1 = add i64 %written, %size',
               '  %left1 = select i1 %due, i64 %every, i64 %left0',
               '  %again = icmp slt i64 %k1, %steps',
               '  br i1 %again, label %step, label %ended', 'ended:']
     lines += move('scatter', '%astate', state, size, 'after')
-    lines += ['  br label %tail', *end_of_rows(), '  ret void', '}']
-    return module_ir([program], [*lines, *vector_function('step', program)])
+    lines += ['  br label %tail', *end_of_rows(), '  ret void', '}',
+              *vector_function('step', step)]
+    return module_ir(programs, [
+        *lines, *(vector_function('first', coupled.first) if coupled else ())])
 
 
-def rollout_one_ir(program: Program, recorded: int) -> Ir:
-    """Return the IR of `rollout_one`; arguments are as for `rollout_ir`."""
-    lines = ['define void @rollout_one(i64 %steps, i64 %every, i64 %a0, i64 %state, '
-             f'i64 %constants, i64 %inputs, i64 %ofstep, i64 %out{table_list(program)}) {{',
-             'entry:', '  %stride = mul i64 %ofstep, 8', '  br label %step', 'step:',
-             '  %k = phi i64 [ 0, %entry ], [ %k1, %stepped ]',
-             '  %now = phi i64 [ %inputs, %entry ], [ %now1, %stepped ]',
-             '  %to = phi i64 [ %out, %entry ], [ %to1, %stepped ]',
-             '  %left = phi i64 [ %every, %entry ], [ %left1, %stepped ]',
-             '  call void @step(i64 %a0, i64 %state, i64 %constants, i64 %now'
-             f'{table_list(program)}, i64 %state)',
-             '  %k1 = add i64 %k, 1', '  %now1 = add i64 %now, %stride',
-             '  %left0 = sub i64 %left, 1', '  %due = icmp eq i64 %left0, 0',
-             '  br i1 %due, label %write, label %next', 'write:',
-             f'  call void @copy(i64 %state, i64 %to, i64 {recorded})', '  br label %stepped',
-             'next:', '  br label %stepped', 'stepped:',
-             f'  %moved = select i1 %due, i64 {8 * recorded}, i64 0',
-             '  %to1 = add i64 %to, %moved', '  %left1 = select i1 %due, i64 %every, i64 %left0',
-             '  %again = icmp slt i64 %k1, %steps',
-             '  br i1 %again, label %step, label %done', 'done:', '  ret void', '}']
-    return module_ir([program], [*lines, *function_ir('step', program)])
+def _lengths(program: Program) -> Any:
+    return program.arguments[:4]
+
+
+def _alternating(name: str, first: str, later: str) -> list[str]:
+    """Return a variable of the loop over steps."""
+    return [f'  %{name} = phi i64 [ {first}, %head ], [ {later}, %stepped ]']
+
+
+def _calls(coupled: Coupled, argument: int, result: int) -> tuple[list[str], list[str]]:
+    """Return what precedes the loop over steps, and the calls of a step."""
+    begin, calls = [], ['  call void @first(i64 %a0, i64 %bnow, i64 %bconstants, i64 %binputs'
+                        f'{table_list(coupled.first)}, i64 %bargument, i64 %bkept)']
+    own = result - len(coupled.observed)
+    for lane in LANES:
+        begin += [f'  %ofmemory{lane} = mul i64 %row{lane}, {8 * coupled.memory}',
+                  f'  %ofprogram{lane} = mul i64 %row{lane}, {8 * coupled.program}',
+                  f'  %program{lane} = add i64 %programs, %ofprogram{lane}']
+        calls += [f'  call void @take_lane(i64 %bargument, i64 {lane}, i64 {argument}, '
+                  'i64 %argument)',
+                  f'  %memory{lane} = add i64 %now, %ofmemory{lane}',
+                  f'  %next{lane} = add i64 %after, %ofmemory{lane}']
+        for name in ('memory', 'program', 'next'):
+            calls += [f'  %{name}p{lane} = inttoptr i64 %{name}address to ptr',
+                      f'  store i64 %{name}{lane}, ptr %{name}p{lane}']
+        calls += [f'  %code{lane} = inttoptr i64 %code to ptr',
+                  f'  call void %code{lane}(i64 %block)',
+                  f'  call void @put_lane(i64 %bresult, i64 {lane}, i64 {own}, i64 %result)']
+        for k, place in enumerate(coupled.observed):
+            name, to = f'{lane}.{k}', 8 * (WIDTH * (own + k) + lane)
+            calls += [f'  %from{name} = add i64 %next{lane}, {8 * place}',
+                      f'  %fromp{name} = inttoptr i64 %from{name} to ptr',
+                      f'  %observed{name} = load double, ptr %fromp{name}',
+                      f'  %into{name} = add i64 %bresult, {to}',
+                      f'  %intop{name} = inttoptr i64 %into{name} to ptr',
+                      f'  store double %observed{name}, ptr %intop{name}']
+    return begin, calls
 
 
 def table_list(program: Program) -> str:

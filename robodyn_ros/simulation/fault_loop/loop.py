@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.dynamics.jit.ieee import Ieee
+from robodyn_ros.dynamics.jit.nested import flatten
 from robodyn_ros.simulation.closed_loop import ClosedLoop, Controller, Runs
 from robodyn_ros.simulation.fault_loop import records
 from robodyn_ros.simulation.fault_loop.link import link_entries, new_link
@@ -118,10 +119,11 @@ class FaultLoop(ClosedLoop):
                 runs.constants[0], noise))
         own = [*(each.tolist() for each in self._tables[:2]),
                records.OneRun(past, self._capacity)]
-        argument, kept = self._run.first(runtime, state, constants, given_noise, *own)
-        torque, after = self.controller.on_floats(rows, argument, memory, program)
-        result = [*torque, *(after[k] for k in self.step.observed)]
-        return np.array(self._run.then(runtime, kept, constants, result, *own), dtype=float)
+        tree, step = self.plant.dynamics.tree, self.step
+        argument, kept = step.first(tree, runtime, state, constants, given_noise, *own)
+        torque, after = self.controller.on_floats(rows, flatten(argument), memory, program)
+        answer = [*flatten(kept), *torque, *(after[k] for k in step.observed)]
+        return np.array(step.then(tree, runtime, state, constants, answer, *own), dtype=float)
 
     def run_chunk(self, runs: Runs, noise: NDArray, rows: list) -> Runs:
         """

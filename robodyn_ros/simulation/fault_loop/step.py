@@ -60,15 +60,15 @@ class FaultStep:
         self._frame = plant.dynamics.frame(tip)
         self.state_sizes = nv + records.MARKS, state_size(nv), link_size(nv), 1
         self.constant_sizes = (constants_size(nv), 10 * plant.model.nb, numbers_size(nv), 4)
-        # arm, link, and number of the step, delay, flag that the controller was called
-        self._kept_sizes = state_size(nv), link_size(nv), 3
+        # link, delay, flag that the controller was called
+        self._kept_sizes = link_size(nv), 2
         self.kept_size, self.recorded = sum(self._kept_sizes), records.size(nv)
         self.tables = dict(zip(TABLES, (Table(1), Table(1), Table(self.recorded))))
         self.observed = controller.sending
         self.key = f'faults|{plant.options}|{tip}|{capacity}|{records.CHUNK}'
 
     def first(self, tree, runtime, state, constants, noise, *tables):
-        """Return the argument of the controller, and what `then` needs: arm, link and host."""
+        """Return the argument of the controller, and what `then` needs of link and host."""
         n, (delays, stamps, history) = tree.nv, tables
         _, arm, link, (k,) = parts(state, self.state_sizes)
         joints, _, numbers, (kind, run, lockstep, epoch) = parts(constants, self.constant_sizes)
@@ -90,12 +90,13 @@ class FaultStep:
         argument = self._controller.argument(SimpleNamespace(
             begins=begins, received=received, waits=waits, arrival=arrival, stamp=stamp,
             clock=arrival, q=report.q, qd=report.qd, effort=report.effort))
-        return argument, [*arm, *flatten(link), k, delay, when(received | waits, 1.0, 0.0)]
+        return argument, [*flatten(link), delay, when(received | waits, 1.0, 0.0)]
 
-    def then(self, tree, runtime, kept, constants, result, *_tables):
+    def then(self, tree, runtime, state, constants, given, *_tables):
         """Return the next state: driver and plant."""
-        n = tree.nv
-        arm, link, (k, delay, called) = parts(kept, self._kept_sizes)
+        n, result = tree.nv, given[self.kept_size:]
+        _, arm, _, (k,) = parts(state, self.state_sizes)
+        link, (delay, called) = parts(given[:self.kept_size], self._kept_sizes)
         joints, inertias, numbers, (kind, *_) = parts(constants, self.constant_sizes)
         f, link = fault_of(numbers, n), link_of(link, n)
         dt, torque, q = joints[-1], result[:n], arm[:n]

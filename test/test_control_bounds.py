@@ -120,7 +120,7 @@ def test_it_takes_over_no_arm_that_is_out_of_bounds(change, words):
     ({'effort_limit': [10.0] * 6 + [0.0]}, "'joint7' has effort limit 0.*set the parameter"),
     ({'effort_limit': [-1.0]}, "effort_limit' is -1.0: the least allowed is 0 N m"),
     ({'effort_limit': [150.0, 150.0, 90.0, 70.0, 40.1, 25.0, 12.0]},
-     "effort_limit of joint 'joint5' is 40.1, above the 40 in the URDF.*lower it, or correct"),
+     "effort_limit of joint 'joint5' is 40.1, above the 40 in the model.*lower it, or correct"),
     ({'effort_limit': [math.inf]}, "effort_limit' is inf: it must be finite"),
     ({'effort_limit': [math.nan]}, "effort_limit' is nan: it must be finite"),
     ({'effort_margin': 0.0}, "margin' is 0.0: the least"),

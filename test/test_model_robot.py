@@ -3,12 +3,12 @@ import copy
 import dataclasses
 import pickle
 
-from model_urdf import arm, gripper, INERTIAL, joint, link
+from model_urdf import arm, gripper, INERTIAL, joint, LIMIT, link
 import numpy as np
 import pytest
 from tolerance import assert_close
 
-from robodyn_ros.exceptions import ModelError
+from robodyn_ros.exceptions import ModelError, ParameterError
 from robodyn_ros.model import Frame, Payload, RobotModel
 
 ROUNDING = 1e-14  # a product or two
@@ -164,3 +164,15 @@ def test_total_mass_counts_all():
     assert model.base_mass == 2
     assert model.base_first_moment.tolist() == [0, 0, 0.2]
     assert model.with_payload('forearm', 0.5).total_mass == 6.5
+
+
+def test_limits_of_the_motors_replace_placeholders():
+    model = RobotModel.from_urdf(arm(elbow_inside=LIMIT.replace('50', '1')))
+    real = model.with_limits(effort_limit=[20.0, 30.0], velocity_limit=2.0)
+    # effort limits below those of the URDF are no property of the motors
+    assert real.effort_limit.tolist() == [50.0, 30.0] and real.velocity_limit.tolist() == [2.0] * 2
+    assert model.with_limits().velocity_limit.tolist() == model.velocity_limit.tolist()
+    with pytest.raises(ParameterError, match="velocity_limit of joint 'elbow' is 0; it must"):
+        model.with_limits(velocity_limit=[1.0, 0.0])
+    unlimited = RobotModel.from_urdf(arm(elbow_inside=LIMIT.replace('50', '0')))
+    assert unlimited.with_limits(effort_limit=9.0).effort_limit.tolist() == [50.0, 0.0]

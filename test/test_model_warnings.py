@@ -63,6 +63,38 @@ def test_warning(xml, warning, capfd):
     assert capfd.readouterr() == ('', ''), 'warnings are collected, not printed'
 
 
+def chain(*limits, masses=(2.0, 2.0, 2.0, 2.0)):
+    """Return an arm of four joints with these limits and masses."""
+    links = [link('link0', '')] + [
+        link(f'link{k}', INERTIAL.replace('value="2"', f'value="{mass}"'))
+        for k, mass in enumerate(masses, 1)]
+    return robot(*links, *(joint(f'j{k}', f'link{k - 1}', f'link{k}', inside=limited(**each))
+                           for k, each in enumerate(limits, 1)))
+
+
+@pytest.mark.parametrize('xml, warnings', [
+    (chain(*[{'effort': 200}] * 4), ['effort limit is 200 for all joints, likely a placeholder.*'
+                                     'set effort_limit']),
+    (chain(*[{'effort': e, 'velocity': 100} for e in (50, 50, 20, 10)]),
+     ['velocity limit is 100 for all joints.*set velocity_limit']),
+    (chain(*[{'effort': e} for e in (50, 50, 20, 10)], masses=(2.0, 42.9, 3.0, 2.0)),
+     [r'link has 42\.9 kg, all others together have 7 kg: check its <mass>.*\(link2\)']),
+    (chain(*[{'effort': e} for e in (50, 50, 20, 10)]), [])])
+def test_numbers_that_nobody_measured_are_named(xml, warnings):
+    found = RobotModel.from_urdf(xml).warnings
+    assert len(found) == len(warnings) and all(map(re.search, warnings, found)), found
+
+
+@pytest.mark.parametrize('motor, suggested', [
+    ('motor_inertia="3e-5" gear_ratio="100"', 'suggest the parameter armature: 0.3 kg m^2'),
+    ('motor_inertia="x" gear_ratio="100"', 'armature: nan'),
+    ('gear_ratio="100"', "attribute 'gear_ratio' of <dynamics> is not known")])
+def test_a_rotor_in_the_dynamics_of_a_joint_is_a_suggestion(motor, suggested):
+    model = RobotModel.from_urdf(arm(elbow_inside=LIMIT + f'<dynamics {motor}/>'))
+    assert len(model.warnings) == 1 and suggested in model.warnings[0]
+    assert model.warnings[0].endswith('(elbow)')
+
+
 def test_point_masses_and_frames_are_nothing_odd():
     zero = '<inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/>'
     point = f'<inertial><origin xyz="0.3 0 0"/><mass value="1"/>{zero}</inertial>'

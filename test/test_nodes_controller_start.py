@@ -12,7 +12,7 @@ pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 from controller_node import (  # noqa: E402
     ACTIVE, COMMANDS, CONTROLLER, logged, NODE, PATIENT, send, trajectory, wait_for_goal)
-from fake_arm import fake_controller, FakeArm, GRAVITY, START, URDF  # noqa: E402
+from fake_arm import fake_controller, FakeArm, GRAVITY, MODEL, START, URDF  # noqa: E402
 from lifecycle_msgs.msg import State, Transition  # noqa: E402
 from lifecycle_msgs.srv import GetState  # noqa: E402
 import rclpy  # noqa: E402
@@ -55,6 +55,33 @@ def test_it_waits_for_what_is_missing_and_logs_that(probe):
         np.testing.assert_allclose(arm.q, START, atol=0.01)
         code, _ = process.stop(signal.SIGTERM)
         assert code == 0
+
+
+@pytest.mark.parametrize('given, words', [
+    ({'driver_compensates_gravity': None},
+     "who carries the arm? 'shoulder' needs up to 9.31 N m against gravity"),
+    ({'tip': 'upper'}, "joint 'elbow' is cut off by the tip and gets no torque, but changes the "
+                       "gravity torque of 'shoulder' by up to")])
+def test_no_real_arm_is_taken_over_before_a_question_is_answered(probe, given, words):
+    values = {'robot_description': URDF, **PATIENT, **given}
+    known = {name: value for name, value in values.items() if value is not None}
+    arguments = ['-r', '__ns:=/asked']
+    with FakeArm(probe, 'asked/') as arm, NodeProcess(CONTROLLER, known, arguments) as process:
+        probe.until(lambda: logged(process, f'waiting: {words}'), 'the question')
+        assert ACTIVE not in process.output and not arm.commands
+
+
+def test_limits_of_the_motors_replace_those_of_the_urdf(probe):
+    with FakeArm(probe, 'stronger/'), fake_controller(
+            'stronger', effort_limit=[60.0, 15.0], velocity_limit=[1.5, 3.0],
+            **PATIENT) as process:
+        probe.until(lambda: ACTIVE in process.output, 'activity')
+        for line in ("effort_limit of the parameters replaces that of the URDF: 40 -> 60 "
+                     "('shoulder')", 'velocity_limit of the parameters replaces that of the URDF: '
+                     "2 -> 1.5 ('shoulder')"):
+            assert logged(process, line) == 1
+        send(probe, process, trajectory(MODEL.joint_names, START + 0.5, seconds=0.4), 'stronger/',
+             'is above the limit 1.5')
 
 
 def test_two_arms_in_two_namespaces(probe):

@@ -79,7 +79,7 @@ def test_what_is_live_changes_without_a_step(probe, held, name, value):
     ({'natural_frequency': [1.0, 2.0, 3.0]}, '3 values.*2 joints: shoulder, elbow'),
     ({'effort_margin': 2.0}, "'effort_margin' is 2.0: the most allowed is 1"),
     ({'effort_limit': [10.0, 0.0]}, "joint 'elbow' has effort limit 0"),
-    ({'effort_limit': [41.0, 20.0]}, "joint 'shoulder' is 41, above the 40 in the URDF"),
+    ({'effort_limit': [41.0, 20.0]}, "joint 'shoulder' is 41, above the 40 in the model"),
     ({'torque_rate_limit': [4001.0]}, "joint 'shoulder' would be 4001, above the 4000 with which"),
     ({'gravity_scale': [1e12]}, "'gravity_scale' is .*: the most allowed is 2"),
     ({'constraints__goal': [0.1, 0.1, 0.1]}, 'constraints.goal.*each of the 2 joints'),

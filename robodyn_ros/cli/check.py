@@ -127,7 +127,9 @@ def _summary(reading: Reading) -> str:
         count = len(reading.findings)
         return f'{count} defect{"s" * (count > 1)}'
     moving = sum(role == 'moves' for role in reading.roles.values())
-    return f'{reading.model.name}, {moving} of {len(reading.roles)} joints move'
+    model = reading.model
+    return (f'{model.name}, {moving} of {len(reading.roles)} joints move '
+            f'{model.mass.sum():.3g} of {model.total_mass:.3g} kg')
 
 
 def _cost_finding(cost: LoopCost) -> Finding:

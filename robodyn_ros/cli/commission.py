@@ -10,8 +10,12 @@ results of completed steps are in a folder: the same command resumes after an in
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 import textwrap
+from typing import cast
+
+from numpy.typing import ArrayLike
 
 from robodyn_ros.cli.options import (
     add_consent_arguments, add_enclave_argument, add_gravity_argument, add_namespace_argument,
@@ -41,6 +45,7 @@ steps: """ + ', '.join(step.name for step in STEPS) + """
 exit codes: 0 complete, 1 stopped or refused, 2 invalid arguments, 130 interrupted
 """
 _NAMES = [step.name for step in STEPS]
+_LIMITS = ('effort_limit', 'velocity_limit')  # which may replace those of the URDF
 _ROBOT = ('urdf_file', 'robot_description', 'base', 'tip', 'locked', 'gravity')
 _STARTS = ' The controller is started before: the brakes open.'
 _WHO_CARRIES = ('Does the driver add the gravity torque itself, as those of Franka, KUKA FRI, UR '
@@ -85,10 +90,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Do the steps that are not done yet; return 0, or 1 if a step was refused."""
     check_consent(options, simulated=options.dry_run)
-    robot, out = robot_of(options), Steps()
+    given, out = _given(options), Steps()
+    effort, velocity = (cast(ArrayLike, given.get(name, ())) for name in _LIMITS)
+    robot = replace(robot_of(options), effort_limit=effort, velocity_limit=velocity)
     dynamics = Dynamics(robot.load())
     restricted(dynamics.model, options.ranges)
-    given = _given(options)
     if options.dry_run and given.get(GRAVITY_IN_DRIVER):
         raise ParameterError('the driver of the simulated arm does not compensate gravity: leave '
                              'out --driver-compensates-gravity or --dry-run')

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
+from robodyn_ros.dynamics.cut_off import cut_off
 from robodyn_ros.exceptions import ModelError
 from robodyn_ros.inspection.finding import Finding, listed, NOTE, STOP, WARNING
 from robodyn_ros.model import RobotModel
@@ -76,7 +77,9 @@ def read(robot: Robot) -> Reading:
     description = read_description(text, WarningList())
     selection = select(description, **selected, warnings=WarningList())
     roles = _roles(description, selection)
-    return Reading(model, [*_warnings(model), *_sizes(model, description),
+    cut = cut_off(model, text, robot.gravity, selected)
+    return Reading(model, [*_warnings(model), *([Finding(WARNING, 'joints', cut)] if cut else []),
+                           *_sizes(model, description),
                            *limits(model.joint_names, model.effort_limit, model.velocity_limit),
                            *units(description), *soft_limits(text, description),
                            *followers(model, description, selection), *_left_out(roles)], roles)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 MOST_FRICTION = 0.1  # of the effort limit, at the velocity limit; geared joints have 1 to 5 %
-_ALIKE = 3           # joints with the same number, above which it is a placeholder
-_ROUND = (1.0, 10.0, 100.0, 1000.0)  # N m, rad/s: limits that nobody measured
+_ALIKE = 3           # joints, or bodies, above which alike or unlike numbers are placeholders
+_ROUND = (1.0, 10.0, 100.0, 1000.0)  # rad/s: limits that nobody measured
 
 
 def believed_friction(friction, damping, effort, velocity) -> np.ndarray:
@@ -43,6 +43,14 @@ def doubts(fields: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
                    'friction.viscous to what was measured', name)
     for what, values in (('effort', given[2]), ('velocity', given[3])):
         value = values[0] if len(values) else np.nan
-        if len(values) > _ALIKE and (values == value).all() and value in _ROUND:
+        # joints of one speed are usual, joints of one strength are not
+        if len(values) > _ALIKE and (values == value).all() and (
+                value in _ROUND if what == 'velocity' else 0.0 < value < np.inf):
             yield (f'{what} limit is {value:g} for all joints, likely a placeholder: gains, '
-                   'checks and stops depend on it; set it to that of the motors', '')
+                   f'checks and stops depend on it; set {what}_limit to that of the motors', '')
+    mass = np.asarray(fields['mass'], float)
+    heavy = int(np.argmax(mass)) if len(mass) else 0
+    if len(mass) > _ALIKE and mass[heavy] > mass.sum() - mass[heavy]:
+        yield (f'moving link has {mass[heavy]:.4g} kg, all others together have '
+               f'{mass.sum() - mass[heavy]:.4g} kg: check its <mass>, the gravity torque follows '
+               'from it', fields['body_names'][heavy])

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from numpy.typing import ArrayLike
+
 from robodyn_ros.model.per_joint import joint_values
 from robodyn_ros.model.robot_model import RobotModel
 
@@ -28,6 +30,9 @@ class Robot:
         Locked joints, each as joint:position.
     gravity : tuple of float
         Gravity in m/s^2, in the frame of the base.
+    effort_limit, velocity_limit : sequence of float
+        Limits of the motors where those of the URDF are placeholders, see
+        `RobotModel.with_limits`; empty: of the URDF.
 
     """
 
@@ -36,10 +41,13 @@ class Robot:
     tip: str = ''
     locked: tuple[str, ...] = ()
     gravity: tuple[float, ...] = EARTH
+    effort_limit: ArrayLike = ()
+    velocity_limit: ArrayLike = ()
 
     def load(self) -> RobotModel:
         """Return the model (raises as `RobotModel.from_urdf`)."""
-        return RobotModel.from_urdf(self.urdf, gravity=self.gravity, **self.selection())
+        return RobotModel.from_urdf(self.urdf, gravity=self.gravity, **self.selection()
+                                    ).with_limits(self.effort_limit, self.velocity_limit)
 
     def selection(self) -> dict[str, Any]:
         """Return base, tip and locked joints as arguments of `RobotModel.from_urdf`."""

@@ -10,10 +10,11 @@ from typing import cast, Mapping
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.exceptions import ModelError, near_matches, shown
+from robodyn_ros.exceptions import ModelError, near_matches, ParameterError, shown
 from robodyn_ros.model.build import build_model
 from robodyn_ros.model.frame import Frame, read_only
 from robodyn_ros.model.payload import Payload
+from robodyn_ros.settings import per_joint
 
 _ARRAYS = {
     'lower': float, 'upper': float, 'velocity_limit': float, 'effort_limit': float,
@@ -249,6 +250,38 @@ class RobotModel:
     def with_gravity(self, gravity: ArrayLike) -> RobotModel:
         """Return the robot with another gravity, (3,), in the base frame (m/s^2)."""
         return replace(self, gravity=checked_gravity(gravity))
+
+    def with_limits(self, effort_limit: ArrayLike = (),
+                    velocity_limit: ArrayLike = ()) -> RobotModel:
+        """
+        Return the robot with other velocity limits, and with effort limits raised.
+
+        Parameters
+        ----------
+        effort_limit : float or (nv,), optional
+            In N m (N). Smaller ones, or of joints without limit in the URDF, leave the model as it
+            is: the parameter `effort_limit` of the controller has them.
+        velocity_limit : float or (nv,), optional
+            In rad/s (m/s), in place of those of the URDF.
+
+        Raises
+        ------
+        ParameterError
+            A wrong length, or a velocity limit that is not finite and above 0.
+
+        """
+        effort, velocity = self.effort_limit, self.velocity_limit
+        if np.size(effort_limit):
+            known = np.isfinite(effort) & (effort > 0.0)
+            most = per_joint('effort_limit', effort_limit, self.joint_names)
+            effort = np.where(known & np.isfinite(most), np.fmax(effort, most), effort)
+        if np.size(velocity_limit):
+            velocity = per_joint('velocity_limit', velocity_limit, self.joint_names)
+            for joint, limit in zip(self.joint_names, velocity):
+                if not 0.0 < limit < np.inf:
+                    raise ParameterError(f"velocity_limit of joint '{joint}' is {limit:g}; it "
+                                         'must be finite, and above 0', joint=joint, value=limit)
+        return replace(self, effort_limit=effort, velocity_limit=velocity)
 
     def with_payload(self, link: str, mass: float, com: ArrayLike = (0.0, 0.0, 0.0),
                      inertia: ArrayLike | None = None) -> RobotModel:

@@ -6,6 +6,7 @@ expanded or fetched, and elements that dynamics does not need are never built.
 """
 from __future__ import annotations
 
+import math
 import os
 from xml.etree.ElementTree import Element, SubElement
 from xml.parsers import expat
@@ -37,6 +38,7 @@ ATTRIBUTES = {
     'dynamics': {'damping', 'friction'},
     'mimic': {'joint', 'multiplier', 'offset'},
 }
+ROTOR = {'motor_inertia', 'gear_ratio'}  # attributes of <dynamics> in some URDFs, not of URDF
 # Known elements that dynamics does not use; no warning.
 IGNORED = {
     'robot': {'gazebo', 'transmission', 'material', 'sensor', 'ros2_control', 'mujoco', 'drake'},
@@ -170,10 +172,22 @@ class _Reader:
                                  'not supported; write it as rpy', element=tag, owner=owner)
             if name in ATTRIBUTES[tag]:
                 known[name] = value
+            elif name in ROTOR and ROTOR <= attributes.keys():
+                self._suggest_rotor(attributes, owner)
             elif not name.startswith('xmlns'):
                 self.warnings.add(f'attribute {name[:60]!r} of <{tag}> is not known and ignored',
                                   owner)
         return known
+
+    def _suggest_rotor(self, attributes: dict[str, str], owner: str) -> None:
+        inertia, ratio = (attributes[name] for name in sorted(ROTOR, reverse=True))
+        try:
+            rotor = float(inertia) * float(ratio) ** 2
+        except (ValueError, OverflowError):
+            rotor = math.nan
+        self.warnings.add(f'motor_inertia {shown(inertia)} and gear_ratio {shown(ratio)} of '
+                          '<dynamics> are not used; they suggest the parameter armature: '
+                          f'{rotor:.3g} kg m^2', owner)
 
 
 def _check_root(tag: str) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 import time
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy
 from std_msgs.msg import String
 
+from robodyn_ros.dynamics.cut_off import cut_off
 from robodyn_ros.exceptions import ModelError, ParameterError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.per_joint import joint_values
@@ -47,6 +48,9 @@ class RobotSettings:
     gravity: Numbers = parameter(
         (0.0, 0.0, -9.81), 'Gravity in the frame of the base; rotated for an arm on a wall or a '
         'ceiling.', 'm/s^2', read_only=True)
+    velocity_limit: Numbers = parameter(
+        (), 'Velocity limits in place of those in the URDF, where these are placeholders.',
+        'rad/s or m/s', 1e-4, 1e3, per_joint=True, read_only=True)
 
 
 class Robot(NamedTuple):
@@ -61,15 +65,18 @@ class Robot(NamedTuple):
         Text of the URDF.
     from_topic : bool
         Whether another node publishes that text.
+    cut_off : str
+        Which joint the tip cuts off although it matters, see `dynamics.cut_off`; '' if none.
 
     """
 
     model: RobotModel
     urdf: str
     from_topic: bool
+    cut_off: str
 
 
-def load_robot(node: Node, values: RobotSettings) -> Robot:
+def load_robot(node: Node, values: RobotSettings, effort_limit: Numbers = ()) -> Robot:
     """
     Return the robot that the parameters describe.
 
@@ -82,6 +89,9 @@ def load_robot(node: Node, values: RobotSettings) -> Robot:
         For the topic and the log.
     values : RobotSettings
         Parameters of the robot.
+    effort_limit : sequence of float, optional
+        Parameter of the effort limits; those above the URDF's raise them, see
+        `RobotModel.with_limits`.
 
     Raises
     ------
@@ -91,10 +101,12 @@ def load_robot(node: Node, values: RobotSettings) -> Robot:
         The description or the selection is invalid.
 
     """
+    selection: dict[str, Any] = {
+        'base': values.base or None, 'tip': values.tip or None,
+        'locked': joint_values('locked', values.locked)}
+
     def model_of(source: str | Path) -> RobotModel:
-        return RobotModel.from_urdf(
-            source, gravity=values.gravity, base=values.base or None, tip=values.tip or None,
-            locked=joint_values('locked', values.locked))
+        return RobotModel.from_urdf(source, values.gravity, **selection)
 
     source = _given(node, values)
     from_topic = source is None
@@ -104,8 +116,15 @@ def load_robot(node: Node, values: RobotSettings) -> Robot:
         model = model_of(source)
     for warning in model.warnings:
         node.get_logger().warning(warning)
+    model, given = model.with_limits(effort_limit, values.velocity_limit), model
+    for name in ('effort_limit', 'velocity_limit'):
+        changes = ', '.join(f"{old:g} -> {new:g} ('{joint}')" for joint, old, new in zip(
+            model.joint_names, getattr(given, name), getattr(model, name)) if old != new)
+        if changes:
+            node.get_logger().warning(f'{name} of the parameters replaces that of the URDF: '
+                                      + changes)
     urdf = source if isinstance(source, str) else source.read_text('utf-8', errors='replace')
-    return Robot(model, urdf, from_topic)
+    return Robot(model, urdf, from_topic, cut_off(model, source, values.gravity, selection))
 
 
 def _given(node: Node, values: RobotSettings) -> str | Path | None:

@@ -44,7 +44,8 @@ class TorqueLimits:
         'is commanded. A controller of a real arm that needs gravity torque must be told.',
         read_only=True)
     effort_limit: Numbers = parameter(
-        (), f'Effort limits below those in the URDF, or where it has none. {_LIVE}', 'N m or N',
+        (), 'Effort limits in place of those in the URDF; larger ones are those of the motors, '
+        f'where the URDF has placeholders. {_LIVE}', 'N m or N',
         0.0, MAX_TORQUE, per_joint=True)
     effort_margin: float = parameter(
         1.0, f'Part of the effort limits that may be used. {_LIVE}', '', 0.01, 1.0)
@@ -114,7 +115,7 @@ def checked_effort_limits(joint_names: Sequence[str], limits: np.ndarray,
         j = int(np.argmax(above))
         raise ParameterError(
             f"effort_limit of joint '{joint_names[j]}' is {limits[j]:g}, above the {rated[j]:g} "
-            'in the URDF, which are what its motor may give: lower it, or correct <limit effort> '
+            'in the model, which are what its motor may give: lower it, or correct <limit effort> '
             'in the URDF', joint=joint_names[j], value=float(limits[j]))
     return limits
 

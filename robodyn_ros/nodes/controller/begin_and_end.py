@@ -50,6 +50,8 @@ class Activation:
     driver_compensates_gravity : bool or None
         Whether the driver adds the gravity torque to commanded and reported effort; None: the
         user has not said so, and only a simulated arm is activated.
+    cut_off : str
+        Why a real arm is not taken over with this tip; '' if it may be.
 
     Attributes
     ----------
@@ -60,12 +62,13 @@ class Activation:
 
     def __init__(self, node: Node, controller: ArmController, cycle: ControlLoop,
                  states: StateInput, guard: GuardLink, other_commanders: OtherCommanders,
-                 driver_compensates_gravity: bool | None):
+                 driver_compensates_gravity: bool | None, cut_off: str):
         self._node, self._controller = node, controller
         self._cycle, self._states, self._guard = cycle, states, guard
         self._other_commanders = other_commanders
         self._driver_compensates_gravity = driver_compensates_gravity
         self._carried = _carried(controller) if driver_compensates_gravity is None else ''
+        self._cut_off = cut_off
         self._log = node.get_logger()
         self._logged: dict[str, float] = {}
         self.waits = ''
@@ -137,6 +140,8 @@ class Activation:
                              'start with driver_compensates_gravity: true if it does (Franka, '
                              'KUKA FRI, UR, YAM), or false if the torques of this node are all '
                              'that moves the joints')
+        if self._cut_off and publishers != {SIMULATOR}:
+            raise StateError(self._cut_off)
         return controller.activation.check_effort(states.q, states.qd, states.effort,
                                                   bool(self._driver_compensates_gravity))
 

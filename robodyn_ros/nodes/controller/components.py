@@ -101,7 +101,8 @@ class Components:
     """
 
     def __init__(self, node: LifecycleNode, table: Parameters):
-        model = load_robot(node, table.values.robot).model
+        robot = load_robot(node, table.values.robot, table.values.control.limits.effort_limit)
+        model = robot.model
         table.declare_for(model.joint_names)
         table.refuse_unknown()
         values = table.values
@@ -111,7 +112,11 @@ class Components:
             self.controller = ArmController(dynamics, values.control, own_law,
                                             values.lockstep or _simulated(node))
         self.configured = self.controller.bounds
-        self._open_cycle(node, values, table.given(_GRAVITY))
+        self._open_cycle(node, values)
+        self.activation = Activation(node, self.controller, self.cycle, self.states, self.guard,
+                                     self.other_commanders,
+                                     values.control.limits.driver_compensates_gravity
+                                     if table.given(_GRAVITY) else None, robot.cut_off)
         self._open_inputs(node, values)
         self._configuration = ConfigurationPublisher(node, self.controller, table,
                                                      self._output.topic)
@@ -127,12 +132,8 @@ class Components:
         if missing := self.controller.compile_others(lambda: log.info('all laws are compiled')):
             log.info(f'still compiling the laws {", ".join(missing)}, first time only')
 
-    def _open_cycle(self, node: LifecycleNode, values: ControllerSettings, known: bool) -> None:
-        """
-        Open the topics of the control cycle, after the checks of the parameters.
-
-        known: whether the user has said who compensates gravity.
-        """
+    def _open_cycle(self, node: LifecycleNode, values: ControllerSettings) -> None:
+        """Open the topics of the control cycle, after the checks of the parameters."""
         controller, log = self.controller, node.get_logger()
         model = controller.model
         check_loop(values, _simulated(node))
@@ -162,9 +163,6 @@ class Components:
         self.cycle = cycle = ControlLoop(controller, states, output, guard, clock, log, other)
         self.other_commanders = OtherCommanders(node, output.topic, states.topic, guard.name,
                                                 output.publishes)
-        self.activation = Activation(node, controller, cycle, states, guard, self.other_commanders,
-                                     values.control.limits.driver_compensates_gravity
-                                     if known else None)
         self.shutdown = Shutdown(controller, cycle, output, guard, log)
 
     def _open_inputs(self, node: LifecycleNode, values: ControllerSettings) -> None:

@@ -27,7 +27,8 @@ _MAX_SHOWN = 200      # characters of a value in an error message
 _MAX_PAYLOADS = 100
 # keys whose values must be equal, and the parameters that determine them
 _PARAMETERS = {
-    'model': 'urdf_file, robot_description, base, tip or locked (digest of the model)',
+    'model': 'urdf_file, robot_description, base, tip, locked or velocity_limit (digest of the '
+             'model)',
     'command_topic': 'effort_command_topic',
     'command_joints': 'command_joints',
     'joint_commands': 'publish_joint_commands',
@@ -61,10 +62,10 @@ def shared_parameters(model: RobotModel, command: CommandSettings, limits: Torqu
 
 
 def model_digest(model: RobotModel) -> str:
-    """Return a digest of masses, geometry, joints and position limits."""
+    """Return a digest of masses, geometry, joints, and limits of position and velocity."""
     digest = hashlib.sha256(model.structure_key.encode())
     digest.update(json.dumps([model.base_link, model.joint_names]).encode())
-    for limits in (model.lower, model.upper):
+    for limits in (model.lower, model.upper, model.velocity_limit):
         digest.update(limits.astype('<f8').tobytes())
     return digest.hexdigest()[:12]
 

@@ -62,7 +62,8 @@ class GuardNode(Node):
         self._table = Parameters(self, GuardSettings, self._check_change, self._change)
         self._table.refuse_unknown()
         values = self._table.values
-        model = with_slots(load_robot(self, values.robot).model)  # as in the controller
+        robot = load_robot(self, values.robot, values.limits.effort_limit)
+        model = with_slots(robot.model)  # as in the controller
         dynamics = Dynamics(model)
         with compilation_logged(self.get_logger(), model.name):
             self.torque = GuardTorque(dynamics, values)

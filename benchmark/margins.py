@@ -52,7 +52,7 @@ _BEFORE, _AFTER, _SETTLED, _REST = 1.21, 1.3, 0.3, 0.05
 _STEP, _DAMPING = 1e-3, 1.0  # s; N m s/rad of the springs
 # s: pause before the motion, longest wait for the measurement of the loop, and time from then on
 _MOTION, _MEASURED, _RUN = 0.7, 8.0, 2.3
-_PUSHED, _GUARDED = 0.3, 3.0  # of the velocity limits; s
+_PUSHED, _GUARDED = 0.3, 6.0  # of the velocity limits; s
 LAWS = (*(each for each in TRACKING if each != 'computed_torque'), 'float', 'stream')
 
 

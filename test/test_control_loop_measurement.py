@@ -12,7 +12,6 @@ import pytest
 from robodyn_ros.control import ArmController, Settings
 from robodyn_ros.control.arm import loop_measurement
 from robodyn_ros.control.arm.gain_design import make_gains
-from robodyn_ros.control.arm.loop_margin import gain_margin, largest_frequency, phase_margin
 from robodyn_ros.control.arm.loop_response import (
     certain, Doublet, fit, MeasuredLoop, moved_inertia, Response)
 from robodyn_ros.control.mode import Mode
@@ -21,6 +20,7 @@ from robodyn_ros.dynamics.usual_inertia import likely_rotors
 from robodyn_ros.exceptions import ParameterError, StateError
 from robodyn_ros.inspection.loop import open_loop
 from robodyn_ros.model import RobotModel
+from robodyn_ros.safety.loop_margin import gain_margin, largest_frequency, phase_margin
 from robodyn_ros.simulation import Plant
 from robodyn_ros.trajectory import TrajectoryPoint
 

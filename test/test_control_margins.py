@@ -77,14 +77,14 @@ def test_a_guard_does_not_swing_an_arm_whose_states_are_late(delay):
     assert before < 0.6 and after < 0.5 and end < 0.02
 
 
+@pytest.mark.parametrize('side', ['motor', 'link'])
 @pytest.mark.parametrize('stiffness, delay', [(20000.0, 0.004), (2000.0, 0.008)])
-def test_a_guard_does_not_swing_elastic_joints(stiffness, delay):
+def test_a_guard_does_not_swing_elastic_joints(stiffness, delay, side):
     pytest.importorskip('rclpy', reason='the parameters of the guard need ROS 2')
     arm = margins.Elastic(DYNAMICS, margins.start(MODEL), stiffness, margins.ROTORS['robodyn7'],
-                          'motor')
+                          side)
     before, after, *_ = margins.take_over(MODEL, DYNAMICS, arm, 1000, delay)
-    # that of the map is 1.3; the springs' own damping ends it
-    assert before < 1.0 and after < 0.9
+    assert before < 0.6 and after < 0.7
 
 
 def test_the_map_shows_a_loop_that_swings(monkeypatch):

@@ -108,7 +108,8 @@ def test_the_digest_is_computed_when_limits_change_not_for_every_torque(monkeypa
         SimpleNamespace(get_logger=lambda: log), MODEL,
         GuardSettings(), '/effort_controller/commands')
     guard = Guard(0.2)
-    torque = SimpleNamespace(usable=np.array(MODEL.effort_limit), set_loads=lambda *_: None)
+    torque = SimpleNamespace(usable=np.array(MODEL.effort_limit), set_loads=lambda *_: None,
+                             set_loop=lambda *_: None)
     for _ in range(100):
         configuration.poll(guard, torque)
         assert not guard.refusal
@@ -139,7 +140,8 @@ def test_the_configuration_of_a_stranger_does_not_count(monkeypatch):
         SimpleNamespace(get_logger=lambda: log), MODEL, GuardSettings(),
         '/effort_controller/commands')
     guard = Guard(0.2)
-    torque = SimpleNamespace(usable=np.array(MODEL.effort_limit), set_loads=lambda *_: None)
+    torque = SimpleNamespace(usable=np.array(MODEL.effort_limit), set_loads=lambda *_: None,
+                             set_loop=lambda *_: None)
     messages += [(of_controller, own), (stranger, other), (stranger, '[]')]
     for _ in range(3):
         check.poll(guard, torque)

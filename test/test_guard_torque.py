@@ -35,6 +35,8 @@ class Held:
         Those of the arm, as a share of those that the guard reckons with.
     report : callable
         Of the velocities that are reported for the true ones.
+    measured : bool
+        Whether its loop was measured, and bears the feedback of the guard.
     **values
         Parameters of the guard.
 
@@ -42,11 +44,13 @@ class Held:
 
     dynamics = Dynamics(with_slots(MODEL))
 
-    def __init__(self, masses=1.0, report=np.copy, **values):
+    def __init__(self, masses=1.0, report=np.copy, measured=True, **values):
         self.values = with_values(GuardSettings(), values)
         model = MODEL if masses == 1.0 else mismatched(MODEL, masses)
         self.plant = Plant(model, STEP, damping=0.0, friction=0.0)
         self.guard = GuardTorque(self.dynamics, self.values)
+        if measured:
+            self.guard.set_loop(np.full(MODEL.nv, 2e-3), np.ones(MODEL.nv))
         self.judge = StateJudge(self.dynamics, self.guard.usable, hold=0.05, stop=0.25, skew=1.0,
                                 slack=0.06)
         self.report, self.track, self.torques = report, [], []
@@ -149,6 +153,52 @@ def test_a_joint_is_braked_before_its_limit(rate):
     track = np.array(held.track)[:, joint]
     # damping alone would let it go on for 1 rad
     assert MODEL.upper[joint] - 0.03 < track.max() < MODEL.upper[joint] + 5e-3
+
+
+def test_an_arm_whose_loop_is_not_known_is_braked_there_as_well():
+    q, qd = HOME.copy(), np.zeros(7)
+    joint = int(np.flatnonzero(np.isfinite(MODEL.upper))[0])
+    q[joint], qd[joint] = MODEL.upper[joint] - 0.15, 2.0
+    held = Held(measured=False).take_over(q, qd).run(2.0)
+    # the soft stop would let it go on for 0.3 rad
+    assert np.array(held.track)[:, joint].max() < MODEL.upper[joint] + 5e-3
+
+
+@pytest.mark.parametrize('masses', [1.0, 1.1])
+def test_an_arm_whose_loop_is_not_known_is_stopped_softly_and_then_held(masses):
+    held, firm = (Held(masses, measured=measured).take_over(qd=SPEED).run(0.1)
+                  for measured in (False, True))
+    assert np.linalg.norm(held.plant.qd) > 1.1 * np.linalg.norm(firm.plant.qd)
+    held.run(3.4)
+    speeds = np.abs(np.diff(held.track, axis=0)) / STEP
+    assert (speeds.max(axis=0) < 0.5 * MODEL.velocity_limit).all()
+    assert speeds[-500:].max() < 1e-3, 'and stays'
+    # then as firmly as others
+    sinks = []
+    for each in (held, Held(masses).take_over(held.track[-1]).run(1.0)):
+        rest, push = each.track[-1], np.zeros(7)
+        push[1] = 0.05 * MODEL.effort_limit[1]
+        each.run(0.5, push)
+        sinks.append(np.abs(each.track[-1] - rest).max())
+    assert sinks[0] < 1.2 * sinks[1]
+
+
+def test_an_arm_at_rest_is_held_at_once_whatever_is_known():
+    one, other = (Held(1.1, measured=measured).take_over().run(0.5) for measured in (True, False))
+    np.testing.assert_array_equal(one.track, other.track)
+
+
+@pytest.mark.parametrize('delay, excess, borne', [
+    (0.002, 1.0, True), (0.03, 1.0, False), (0.002, 12.0, False), (np.inf, 1.0, False),
+    (0.002, np.nan, False)])
+def test_a_loop_that_does_not_bear_the_feedback_is_stopped_softly(delay, excess, borne):
+    held = Held(measured=False)
+    numbers = np.full(7, 0.002), np.ones(7)
+    numbers[0][3], numbers[1][3] = delay, excess
+    held.guard.set_loop(*numbers)
+    held.take_over(qd=SPEED).run(0.3)
+    slow = np.abs(held.plant.qd) < 0.1 * np.abs(SPEED)
+    assert slow.all() == borne
 
 
 def test_what_held_the_arm_holds_it_also_while_no_state_comes():

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.control import ControlLaw, make_gains
-from robodyn_ros.control.arm.loop_margin import gain_margin, phase_margin
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.inspection.timing import Budget, Call, interleaved_times, quartiles
 from robodyn_ros.inspection.workspace import reach, usable_limits
 from robodyn_ros.picture import colour, picture
+from robodyn_ros.safety.loop_margin import gain_margin, phase_margin
 from robodyn_ros.trajectory import Reference
 
 _POINTS = 400

@@ -10,7 +10,10 @@ that is not enough.
 
 States that are late, whatever their stamps say, and elastic joints make any feedback swing an arm,
 that of a guard, too. It is watched like that of a controller, see `oscillation`, and replaced by
-the same `passive_stop`.
+the same `passive_stop`. An arm that moves, and whose loop was not measured or does not bear this
+feedback, is stopped so from the begin, and held when it is slow: a feedback that swings it shows
+then before it is fast, and behind a spring the rotor, which nothing measures, is faster than the
+link.
 """
 
 from __future__ import annotations
@@ -34,6 +37,8 @@ _FASTER, _SLOW = 1.25, 0.1  # times its speed at first, or this part of the limi
 _QUICK, _BEGIN = 0.1, 0.15  # s of a half wave of an oscillation; s of the begin
 _GROWN = 2.0                # half waves in a row that were larger than the one before
 _USUAL = 0.1                # weight of an interval in the usual one
+_MOVES = 0.05               # of the velocity limit: a joint moves at the takeover
+_CAREFUL, _BLEND = 1.0, 1.5  # s, of a stop whose end is not waited for; in which the hold grows
 _WALLS = walls.Program(0.0, float('inf'), 1e9)
 
 
@@ -54,6 +59,7 @@ class Program:
     hold_effort: list = joints('N m', 'Largest torque of the hold.')
     limits: limits.Program = part(limits.Program)
     gravity_scale: float = scalar('', 'Part of the gravity torque that is commanded.')
+    borne: float = scalar('', 'Flag: the loop was measured, and bears this feedback.')
     armature: list = joints('kg m^2', 'Rotor inertia, reflected to the joints.')
     loads: list = numbers('runtime', 'SI', 'Gravity and payloads, for the gravity torque.')
     feedback_loads: list = numbers('runtime', 'SI', 'The same, for the inertia of the feedback.')
@@ -69,6 +75,7 @@ class Memory:
     verdict: limits.Verdict = part(limits.Verdict)
     walls: walls.Memory = part(walls.Memory)
     swings: float = scalar('', 'Flag: the torques have swung the arm, a passive stop follows.')
+    careful: float = scalar('', 'Part of a passive stop in the torque, before the arm is held.')
     begin: float = scalar('s', 'Time of the takeover.')
     state_time: float = scalar('s', 'Time of the last state.')
     interval: float = scalar('s', 'Usual time between two states.')
@@ -116,59 +123,89 @@ def started(robot, x, m, p, gravity):
     sent = clipped([when(finite(t), t, 0.0) for t in known], [-each for each in p.limits.effort],
                    p.limits.effort)
     walls_ = walls.reset(robot, m.walls, _WALLS, x.q, 1.0)
-    speed = reduce(maximum, [absolute(v) / most for v, most in zip(x.qd, robot.speeds)])
     return replace(
-        m, anchor=_within([a + v / p.damping for a, v in zip(x.q, x.qd)], walls_),
-        hold=zeros(x.q), sent=sent, walls=walls_, swings=0.0, begin=x.now, state_time=x.now,
-        interval=0.0, fastest=maximum(_FASTER * speed, _SLOW),
+        begun(robot, x, replace(m, walls=walls_), p), sent=sent, swings=0.0, interval=0.0,
+        careful=when((_speed(robot, x.qd) > _MOVES) & no(flag(p.borne)), 1.0, 0.0),
+        state_time=x.now)
+
+
+def begun(robot, x, m, p):
+    """Return the memory of an arm that is damped, and held where it comes to rest, from now on."""
+    return replace(
+        m, anchor=_within([a + v / p.damping for a, v in zip(x.q, x.qd)], m.walls),
+        hold=zeros(x.q), careful=0.0, begin=x.now,
+        fastest=maximum(_FASTER * _speed(robot, x.qd), _SLOW),
         oscillation=replace(oscillation.restarted(m.oscillation, 1.0), time=x.now),
         passive=passive_stop.started(x.q, x.qd))
+
+
+def _speed(robot, qd):
+    """Return the speed of the fastest joint, in velocity limits."""
+    return reduce(maximum, [absolute(v) / most for v, most in zip(qd, robot.speeds)])
 
 
 def answered(robot, arm, x, m, p):
     """Return the memory after a state, and the torque without that of gravity."""
     walls_ = walls.update(robot, m.walls, _WALLS, x.q, 1.0, 1.0)
-    away = [q + v / p.damping - a for q, v, a in zip(x.q, x.qd, m.anchor)]
-    hold, anchor = held(arm, x, m, p, away, walls_)
-    m = watched(robot, x, replace(m, walls=walls_, anchor=anchor), scaled(p.damping, away))
+    m = watched(robot, x, replace(m, walls=walls_), p)
+    hold, anchor = held(arm, x, m, p)
+    m = replace(m, anchor=anchor)
 
     def braked(damping, reach):
         return [damping * walls.brake_speed(*each, reach) for each in zip(
             x.q, x.qd, walls_.lower, walls_.upper)]
 
+    def firm_brakes(qdd):
+        return arm.part('inertial', x.q, p.armature, added(braked(_BRAKE, _REACH), qdd))
+
     def damped():
-        qdd = [b - p.damping * v for b, v in zip(braked(_BRAKE, _REACH), x.qd)]
-        return added(arm.part('inertial', x.q, p.armature, qdd), hold), hold
+        return added(firm_brakes(scaled(-p.damping, x.qd)), hold), hold
 
     def passive():
         gains = SimpleNamespace(lightest_inertia=robot.lightest_inertia, armature=p.armature)
         torque = passive_stop.torque(arm, m.passive, x.q, x.qd, gains, p.limits.effort, 1.0)
-        return added(torque, product(robot.lightest_inertia, braked(
-            _SOFT_BRAKE, _SOFT_REACH))), zeros(x.q)
+        brakes = choose(flag(m.swings), [
+            lambda: firm_brakes(zeros(x.q)),
+            lambda: product(robot.lightest_inertia, braked(_SOFT_BRAKE, _SOFT_REACH))])
+        return added(torque, brakes), zeros(x.q)
 
-    torque, hold = choose(flag(m.swings), [damped, passive])
+    def blended():
+        (firm, hold_), (soft, _) = damped(), passive()
+        return [t + m.careful * (s - t) for t, s in zip(firm, soft)], hold_
+
+    torque, hold = choose(when(_stops(m), 1.0, when(flag(m.careful), 2.0, 0.0)),
+                          [damped, passive, blended])
     return replace(m, hold=hold), torque
 
 
-def held(arm, x, m, p, away, walls_):
+def _stops(m):
+    """Return whether the torque is that of a passive stop alone."""
+    return flag(m.swings) | (m.careful >= 1.0)
+
+
+def _away(x, m, p):
+    """Return how far from its anchor each joint would come to rest undisturbed."""
+    return [q + v / p.damping - a for q, v, a in zip(x.q, x.qd, m.anchor)]
+
+
+def held(arm, x, m, p):
     """Return the torque towards the anchor, and the anchor, which slips where it is limited."""
+    away = _away(x, m, p)
     hold = arm.part('inertial', x.q, p.armature, scaled(-p.damping * p.hold_rate, away))
     excess = [absolute(t) / most for t, most in zip(hold, p.hold_effort)]
     largest = maximum(reduce(maximum, excess), 1.0)
     # only the anchors of joints at their limit move
     slipped = _within([a + (1.0 - 1.0 / maximum(e, 1.0)) * r for a, e, r in zip(
-        m.anchor, excess, away)], walls_)
+        m.anchor, excess, away)], m.walls)
     return [t / largest for t in hold], when(largest > 1.0, slipped, m.anchor)
 
 
-def watched(robot, x, m, error):
-    """
-    Return the memory with what a state shows about the feedback.
-
-    error: velocity less that with which the arm would come to rest undisturbed.
-    """
+def watched(robot, x, m, p):
+    """Return the memory with what a state shows about the feedback."""
     passed = x.now - m.state_time
     interval = m.interval + _USUAL * (passed - m.interval)
+    # velocity less that with which the arm would come to rest undisturbed
+    error = scaled(p.damping, _away(x, m, p))
 
     def judged():
         seen = oscillation.update(m.oscillation, error, m.sent, robot.speeds,
@@ -180,17 +217,21 @@ def watched(robot, x, m, error):
             (absolute(v) > m.fastest * most) & (last > _SLOW * most) & (half < _QUICK)
             & (count >= grown) for v, most, last, half, count in zip(
                 x.qd, robot.speeds, seen.last, seen.half, seen.grown)])
+        swings = driven | oscillation.lowered(seen)
         # the spring begins when the arm is slow from now on
-        return (when(driven | oscillation.lowered(seen), 1.0, 0.0), seen,
-                passive_stop.started(x.q, x.qd))
+        rest = passive_stop.started(x.q, x.qd)
+        slows = passive_stop.update(m.passive, x.q, x.qd, robot.speeds, passed)
+        return replace(m, swings=when(swings, 1.0, 0.0), interval=interval, oscillation=seen,
+                       careful=maximum(m.careful - passed / _BLEND, 0.0),
+                       passive=when(swings | no(flag(m.careful)), rest, slows))
 
     def stopping():
-        return m.swings, m.oscillation, passive_stop.update(m.passive, x.q, x.qd, robot.speeds,
-                                                            passed)
+        slows = passive_stop.update(m.passive, x.q, x.qd, robot.speeds, passed)
+        ends = no(flag(m.swings)) & (passive_stop.rests(slows) | (x.now > m.begin + _CAREFUL))
+        held = replace(begun(robot, x, m, p), careful=1.0 - passed / _BLEND, passive=slows)
+        return when(ends, held, replace(m, passive=slows))
 
-    swings, seen, rest = choose(flag(m.swings), [judged, stopping])
-    return replace(m, state_time=x.now, interval=when(no(m.swings), interval, m.interval),
-                   swings=swings, oscillation=seen, passive=rest)
+    return replace(choose(_stops(m), [judged, stopping]), state_time=x.now)
 
 
 def _within(q, walls_):

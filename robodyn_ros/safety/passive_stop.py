@@ -54,9 +54,14 @@ def update(m, q, qd, speeds, dt):
                   [old + part * (new - old) for old, new in zip(m.twice, once)])
 
 
+def rests(m):
+    """Return whether the arm has been slow for a while."""
+    return m.slow >= _WAIT
+
+
 def torque(body, m, q, qd, gains_, limit, lowered):
     """Return the torque of damping and spring; lowered: flag that a joint has oscillated."""
-    part = when(no(m.slow >= _WAIT), 0.0, smooth_step((m.slow - _WAIT) / _GROWTH))
+    part = when(no(rests(m)), 0.0, smooth_step((m.slow - _WAIT) / _GROWTH))
     most = scaled(_SPRING, limit)
     away = [part * when(lowered, _SOFT_RATE, _RATE) * (x0 - x) for x0, x in zip(m.q, q)]
 

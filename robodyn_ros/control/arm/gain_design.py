@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robodyn_ros.control.arm.loop_margin import largest_frequencies
 from robodyn_ros.control.arm.loop_response import MeasuredLoop
 from robodyn_ros.control.gains import Gains, TaskGains
 from robodyn_ros.control.settings import AXES, Settings
@@ -17,6 +16,7 @@ from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.per_joint import not_negative
 from robodyn_ros.model.placeholders import believed_friction
+from robodyn_ros.safety.loop_margin import frequency_parts
 from robodyn_ros.settings import numbers
 
 # that gains are made of
@@ -78,7 +78,8 @@ def make_gains(dynamics: Dynamics, settings: Settings | None = None,
     kp = given('kp', s.kp, wn ** 2)
     kd = given('kd', s.kd, 2.0 * given('damping_ratio', s.damping_ratio) * wn)
     integral = given('ki', s.ki)
-    lowered = frequency_parts(kp, kd, loop)
+    lowered = (np.ones_like(kp) if loop is None
+               else frequency_parts(kp, kd, loop.delay, loop.excess))
     kp, kd, integral = kp * lowered ** 2, kd * lowered, integral * lowered ** 3
     own = 0.0 if s.limits.driver_compensates_gravity else 1.0
     scale = given('gravity_scale', s.gravity_scale)
@@ -119,21 +120,6 @@ def make_gains(dynamics: Dynamics, settings: Settings | None = None,
         disturbance_observer=np.where(integral == 0.0, float(s.disturbance_observer), 0.0),
         sliding=sliding, sliding_damping=(kd - sliding) * inertia,
         bandwidth_factor=lowered)
-
-
-def frequency_parts(kp: np.ndarray, kd: np.ndarray, loop: MeasuredLoop | None) -> np.ndarray:
-    """
-    Return the part of each natural frequency that has margins, (nv,), in (0, 1].
-
-    Where only a part 1 / e of the inertia is there at high frequency, as above the resonance of an
-    elastic joint, the feedback accelerates it e times as much.
-    """
-    if loop is None:
-        return np.ones_like(kp)
-    frequency = np.sqrt(kp * loop.excess)
-    damped = 0.5 * kd * loop.excess / np.maximum(frequency, np.finfo(float).tiny)
-    return np.minimum(largest_frequencies(damped, loop.delay) / np.maximum(
-        frequency, np.finfo(float).tiny), 1.0)
 
 
 def _stable(model: RobotModel, ki: np.ndarray, kp: np.ndarray, kd: np.ndarray) -> np.ndarray:

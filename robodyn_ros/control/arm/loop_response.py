@@ -20,8 +20,8 @@ import math
 
 import numpy as np
 
-from robodyn_ros.control.arm.loop_margin import largest_frequencies
 from robodyn_ros.control.gains import Gains
+from robodyn_ros.safety.loop_margin import largest_frequencies
 
 SOFT = 0.75       # reduction of the natural frequency of a joint whose loop is unknown
 _LONGEST = 0.04   # s, delay

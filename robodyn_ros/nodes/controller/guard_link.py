@@ -293,5 +293,9 @@ class ConfigurationPublisher:
         if self._learned.any():
             learned = controller.adaptation.payload
             payloads[learned.link] = learned
-        return {**self._parameters, **loads_of(payloads, controller.loads.gravity,
-                                               controller.design.gains.armature)}
+        loop = controller.design.loop
+        known = loop is not None and loop.known.all() and not loop.unknown.any()
+        measured = {f'loop_{name}': getattr(loop, name).tolist() if known else None
+                    for name in ('delay', 'excess')}
+        return {**self._parameters, **measured, **loads_of(
+            payloads, controller.loads.gravity, controller.design.gains.armature)}

@@ -119,6 +119,10 @@ class ConfigurationCheck:
             payloads = payloads_from(configuration)
             torque.set_loads(payloads, vector_from(configuration, 'gravity', 3),
                              vector_from(configuration, 'armature', self._model.nv))
+            torque.set_loop(*(
+                np.full(self._model.nv, np.inf) if configuration.get(key) is None
+                else vector_from(configuration, key, self._model.nv)
+                for key in ('loop_delay', 'loop_excess')))
         except RobodynError as error:
             self._problem = str(error)
             return

@@ -18,6 +18,7 @@ from robodyn_ros.nodes.guard.parameters import GuardSettings
 from robodyn_ros.safety import check_not_raised, checked_bounds, guard_law
 from robodyn_ros.safety.events import text
 from robodyn_ros.safety.limits import effort_and_rate, NOT_FINITE, TorqueLimits
+from robodyn_ros.safety.loop_margin import frequency_parts
 
 _FALSE = 0.5     # of its hold, that the guard needs against a load that is false
 _BLEND = 1.0     # s in which a load comes into use while the guard commands
@@ -60,6 +61,7 @@ class GuardTorque:
         # of loads that came while the guard commands: begin in s, numbers before and after
         self._load_change: tuple[float, np.ndarray, np.ndarray] | None = None
         self._p.loads[:] = self._p.feedback_loads[:] = dynamics.runtime
+        self._delay = self._excess = np.full(dynamics.nv, np.inf)
         self._apply(values, bounds)
         self.start(0.0, np.zeros(dynamics.nv), np.zeros(dynamics.nv), None)
 
@@ -177,6 +179,22 @@ class GuardTorque:
         check_gravity(gravity)
         self._change_loads(self.loads.payloads, gravity, in_charge)
 
+    def set_loop(self, delay: np.ndarray, excess: np.ndarray) -> None:
+        """
+        Set what the controller has measured of the loop of each joint.
+
+        Parameters
+        ----------
+        delay, excess : (nv,) array
+            See `loop_margin.frequency_parts`; infinite where they are not known.
+
+        """
+        self._delay, self._excess = delay, excess = np.maximum(delay, 0.0), np.maximum(excess, 1.0)
+        p, one = self._p, np.ones(len(delay))
+        kp, kd = p.damping * max(float(p.hold_rate), 1.0), p.damping + p.hold_rate
+        p.borne[()] = bool(np.isfinite([delay, excess]).all() and np.all(
+            frequency_parts(kp * one, kd * one, delay, excess) >= 1.0))
+
     def set_loads(self, payloads: Sequence[Payload], gravity, armature: np.ndarray) -> None:
         """Set the loads of the controller; raise `RobodynError` if they are not physical."""
         check_gravity(gravity)
@@ -230,6 +248,7 @@ class GuardTorque:
         p.limits.effort[:], p.limits.rate[:] = self._usable, rate
         p.damping[()], p.hold_rate[()] = values.damping, values.hold_rate
         p.hold_effort[:] = values.hold_effort * self._usable
+        self.set_loop(self._delay, self._excess)
 
 
 def _bounds(limits: TorqueLimits, model) -> tuple[np.ndarray, np.ndarray]:

@@ -66,3 +66,23 @@ def largest_frequencies(damping_ratios, delays) -> np.ndarray:
     """Return `largest_frequency` of each joint, (nv,)."""
     return np.array([largest_frequency(float(ratio), float(delay))
                      for ratio, delay in zip(damping_ratios, delays)])
+
+
+def frequency_parts(kp: np.ndarray, kd: np.ndarray, delay: np.ndarray, excess: np.ndarray
+                    ) -> np.ndarray:
+    """
+    Return the part of each natural frequency that has margins, (nv,), in (0, 1].
+
+    Where only a part 1 / e of the inertia is there at high frequency, as above the resonance of an
+    elastic joint, the feedback accelerates it e times as much.
+
+    Parameters
+    ----------
+    kp, kd : (nv,) array
+        Gains of the feedback, in 1/s^2 and 1/s.
+    delay, excess : (nv,) array
+        Delay in s, and e, of each joint.
+
+    """
+    frequency = np.maximum(np.sqrt(kp * excess), np.finfo(float).tiny)
+    return np.minimum(largest_frequencies(0.5 * kd * excess / frequency, delay) / frequency, 1.0)

@@ -128,6 +128,8 @@ def test_the_lifecycle_twice(probe):
             probe.spin_for(0.3)
             np.testing.assert_allclose(arm.commands[-1], GRAVITY(arm.q), atol=0.05)
             assert arm.sent[-1] < end, 'an inactive controller commands'
+            refused = probe.call(Trigger, f'steps/{NODE}/hold')
+            assert 'not active; activate it first' in refused.message, 'what it waited for before'
             probe.until(lambda: change(Transition.TRANSITION_ACTIVATE), 'activation')
             assert change(Transition.TRANSITION_DEACTIVATE)
             assert change(Transition.TRANSITION_CLEANUP)

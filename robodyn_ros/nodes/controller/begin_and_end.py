@@ -56,7 +56,7 @@ class Activation:
     Attributes
     ----------
     waits : str
-        Why the arm was not activated, the last time that it was tried; '' before.
+        Why the arm was not activated, the last time that it was tried; '' before and once it was.
 
     """
 
@@ -101,6 +101,7 @@ class Activation:
             self._log.warning('the reported effort was not compared with the gravity torque: '
                               f'{notice}')
         self._cycle.activate()
+        self.waits = ''
         mode = self._controller.settings.mode
         self._log.info('active: the arm floats' if self._controller.mode is Mode.FLOAT
                        else 'active: the arm is held where it is'

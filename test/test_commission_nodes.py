@@ -41,7 +41,8 @@ def test_the_arm_of_a_namespace(tmp_path, monkeypatch):
     from robodyn_ros.commissioning import ros_arm
     started = []
     monkeypatch.setattr(ros_arm.Children, 'start', lambda _, name, module, arguments, log: (
-        started.append(arguments) or SimpleNamespace(last_message=lambda: 'no state')))
+        started.append(arguments) or SimpleNamespace(
+            last_message=lambda: 'no state', messages=lambda: [])))
     monkeypatch.setattr(ros_arm, '_DISCOVERY', 0.0)
     monkeypatch.setattr(ros_arm, '_START', 0.0)
     arm = ros_arm.RosArm(Robot(ARM), Robot(ARM).load(), tmp_path, lambda: None, namespace='left')
@@ -60,6 +61,19 @@ def test_the_arm_of_a_namespace(tmp_path, monkeypatch):
     with pytest.raises(ParameterError, match='not a valid namespace'):
         ros_arm.RosArm(Robot(ARM), Robot(ARM).load(), tmp_path, lambda: None,
                        namespace='left arm').attach()
+
+
+def test_a_controller_that_goes_on_refusing_the_arm_is_not_waited_for(tmp_path, monkeypatch):
+    from robodyn_ros.commissioning import ros_arm
+    log = [('INFO', "waiting: joint 'joint2' reports -9.42 at rest")] * 6
+    monkeypatch.setattr(ros_arm.Children, 'start', lambda *_: SimpleNamespace(
+        last_message=lambda: log[-1][1], messages=lambda: log))
+    monkeypatch.setattr(ros_arm, '_DISCOVERY', 0.0)
+    monkeypatch.setattr(ros_arm, '_START', 1e6)
+    arm = ros_arm.RosArm(Robot(ARM), Robot(ARM).load(), tmp_path, lambda: None)
+    with pytest.raises(StateError, match="does not hold the arm: waiting: joint 'joint2' reports"):
+        arm.start(ARM, {})
+    arm.stop()
 
 
 class Controller:

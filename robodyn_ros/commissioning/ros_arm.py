@@ -24,6 +24,7 @@ from robodyn_ros.nodes.controller import node as controller
 from robodyn_ros.nodes.controller.other_commanders import OTHER_COMMANDER
 
 _START = 60.0   # s until the controller must be active; compilation included
+_REFUSALS = 5    # lines, one in 2 s, with which it says what it waits for
 _DISCOVERY = 1.0  # s until a controller that runs already is discovered
 _STALLED = 30.0  # s without new states after which the recording has failed
 _LISTEN = 2.0   # s of the live check
@@ -109,7 +110,8 @@ class RosArm:
             self._hand_over(before, child)
         self._controller = child
         recorder = self._sender.recorder
-        if not recorder.wait(lambda: recorder.states and recorder.references, _START):
+        recorder.wait(lambda: recorder.states and recorder.references or _refuses(child), _START)
+        if not (recorder.states and recorder.references):
             raise StateError('the controller does not hold the arm: ' + child.last_message())
         self._check_alone(1)
         self._active = True
@@ -236,3 +238,9 @@ class RosArm:
         return Run(_NS * (shared - shared[0]), references.position[b], states.position[a],
                    states.velocity[a], states.effort[a], references.effort[b],
                    0.0 if simulated else latency, shortfall)
+
+
+def _refuses(controller: Child) -> bool:
+    """Return whether a controller goes on waiting for anything but the end of another one."""
+    waits = [text for _, text in controller.messages() if text.startswith('waiting: ')]
+    return sum(not text.startswith(f'waiting: {OTHER_COMMANDER}') for text in waits) > _REFUSALS

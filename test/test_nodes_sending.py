@@ -10,7 +10,9 @@ import pytest
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 from rclpy.impl.implementation_singleton import rclpy_implementation  # noqa: E402
+from rclpy.logging import get_logger  # noqa: E402
 from robodyn_ros.nodes.controller import guard_link  # noqa: E402
+from robodyn_ros.nodes.controller.components import Components  # noqa: E402
 from robodyn_ros.nodes.controller.guard_link import Heartbeat  # noqa: E402
 from robodyn_ros.nodes.controller.output import TorqueOutput  # noqa: E402
 from robodyn_ros.nodes.controller.report import ControllerReport  # noqa: E402
@@ -91,3 +93,34 @@ def test_heartbeats_go_on(node):
     heartbeat.send(1, Phase.STANDBY)
     heartbeat.send(2, Phase.ACTIVE)
     assert heartbeat.publisher.calls == 2
+
+
+def test_a_task_that_fails_ends_neither_the_others_nor_the_node():
+    made, logged = [], []
+    part = MagicMock()
+    part.report.log_changes = lambda: made[9]
+    part.report.publish = lambda: made.append(1)
+    node = SimpleNamespace(get_logger=lambda: SimpleNamespace(
+        error=lambda text, **_: logged.append(text)))
+    tasks = Components._periodic(part, node)
+    tasks.run()
+    assert made == [1]
+    assert len(logged) == 1 and logged[0].startswith('a task of the node failed: Traceback')
+    assert 'IndexError' in logged[0]
+
+
+def test_a_loop_that_answers_after_it_did_not_is_logged(capfd):
+    # rclpy refuses another severity from the same line, which ended the node
+    loops = [SimpleNamespace(answers=answers) for answers in (False, True)]
+    status = SimpleNamespace(loop_summary='', measured_loops={})
+    controller = SimpleNamespace(design=SimpleNamespace(loop=None), status=status)
+    report = object.__new__(ControllerReport)
+    report._controller, report._loop = controller, None
+    logger = get_logger('answers_late')
+    report._node = SimpleNamespace(get_logger=lambda: logger)
+    for loop, summary in zip(loops, ('no joint moves', '2 ms')):
+        controller.design.loop, status.loop_summary = loop, summary
+        report._log_loop()
+    printed = capfd.readouterr().err
+    assert 'WARN' in printed and 'loop measured: no joint moves' in printed
+    assert 'INFO' in printed and 'loop measured: 2 ms' in printed

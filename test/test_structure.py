@@ -175,6 +175,17 @@ def test_the_guard_does_without_what_it_guards_against():
     assert len(reached) > 20 and not wrong, wrong
 
 
+def test_a_line_logs_with_one_severity():
+    """Where a line logs with another severity than before, rclpy raises, and the node ends."""
+    chosen = [f'{path}:{node.lineno}' for path in sorted((ROOT / PACKAGE).rglob('*.py'))
+              for node in ast.walk(ast.parse(path.read_text(encoding='utf-8')))
+              if isinstance(node, ast.IfExp) and any(
+                  isinstance(part, ast.Attribute) and part.attr in (
+                      'debug', 'info', 'warning', 'error', 'fatal')
+                  for part in (node.body, node.orelse))]
+    assert not chosen
+
+
 def test_ros_packages_are_declared():
     declared = {entry.text for entry in manifest() if entry.tag.endswith('depend')}
     files = sources() + sorted((ROOT / 'launch').glob('*.py'))

@@ -30,7 +30,7 @@ def stack_trace() -> str:
 
 
 def contained(log: RcutilsLogger, act: Callable[..., Any], *arguments: Any,
-              otherwise: Any = None) -> Any:
+              otherwise: Any = None, what: str = 'a message was dropped') -> Any:
     """
     Return the result of a call, or `otherwise` after an exception, whose stack trace is logged.
 
@@ -39,17 +39,19 @@ def contained(log: RcutilsLogger, act: Callable[..., Any], *arguments: Any,
     log : RcutilsLogger
         Logger of the node.
     act : callable
-        Processes a message; leaves a consistent state if it raises.
+        Processes a message, or does a task; leaves a consistent state if it raises.
     *arguments
         Arguments of the call.
     otherwise
         Result after an exception.
+    what : str
+        What an exception means, for the log.
 
     """
     try:
         return act(*arguments)
     except Exception:
-        log.error(f'a message was dropped: {stack_trace()}', throttle_duration_sec=_PAUSE)
+        log.error(f'{what}: {stack_trace()}', throttle_duration_sec=_PAUSE)
         return otherwise
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 import math
 import time
 
@@ -182,9 +183,9 @@ class Components:
             part.destroy()
 
     def _periodic(self, node: LifecycleNode) -> Periodic:
-        """Return what is done periodically."""
+        """Return what is done periodically; a defect in a task does not end the control."""
         report, output, guard, log = self.report, self._output, self.guard, node.get_logger()
-        return Periodic(
+        tasks = (
             (report.log_changes, _OFTEN), (self.inputs.poll, _SOON), (self._measure, _SOON),
             (lambda: contained(log, self.trajectories.poll), _SOON),
             (guard.heartbeat.update_subscribers, _SELDOM), (output.telemetry.update, _SELDOM),
@@ -192,6 +193,9 @@ class Components:
             (lambda: self.other_commanders.name_foreign(self.states.foreign), _SELDOM),
             (lambda: self._leave(node), _SOON),
             (self._look_for_others, _REPORT), (report.publish, _REPORT))
+        return Periodic(*(
+            (partial(contained, log, task, what='a task of the node failed'), period)
+            for task, period in tasks))
 
     def _look_for_others(self) -> None:
         """Look for other commanders; with a guard that is required they are a fault."""

@@ -167,8 +167,11 @@ class ControllerReport:
         self._loop = loop
         if again:  # it was logged
             return
-        (log.info if loop.answers else log.warning)(
-            f'loop measured: {controller.status.loop_summary}')
+        summary = f'loop measured: {controller.status.loop_summary}'
+        if loop.answers:  # two calls: rclpy permits one severity for each
+            log.info(summary)
+        else:
+            log.warning(summary)
         for text in controller.status.measured_loops.values():
             log.info(text)
 

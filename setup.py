@@ -63,7 +63,7 @@ setup(
     name=package_name,
     version='0.1.0',
     packages=find_packages(include=[package_name, f'{package_name}.*']),
-    package_data={package_name: ['py.typed', 'export/c/*', 'export/ros2_control/*',
+    package_data={package_name: ['py.typed', 'arms/*.yaml', 'export/c/*', 'export/ros2_control/*',
                                  'montecarlo/host_delays.txt']},
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{package_name}']),

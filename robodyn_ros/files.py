@@ -74,16 +74,17 @@ def read_parameters(path: Path) -> dict[str, object]:
     """Return the parameters of the first node of a file, by name; raise `ParameterError`."""
     what = 'the parameters of the controller, such as config/robodyn7_controller.yaml'
     try:
-        return _flat(next(iter(read_yaml(path, what).values()))['ros__parameters'])
+        return flat(next(iter(read_yaml(path, what).values()))['ros__parameters'])
     except (AttributeError, KeyError, TypeError, StopIteration) as error:
         raise ParameterError(f'{path} is not a parameter file of a node, which has '
                              f'`ros__parameters:` below the name of the node; give {what}',
                              path=str(path)) from error
 
 
-def _flat(tree: dict, prefix: str = '') -> dict[str, object]:
+def flat(tree: dict, prefix: str = '') -> dict[str, object]:
+    """Return the values of nested mappings by their names, with dots."""
     return {name: value for key, each in tree.items() for name, value in (
-        _flat(each, f'{prefix}{key}.') if isinstance(each, dict) else {f'{prefix}{key}': each}
+        flat(each, f'{prefix}{key}.') if isinstance(each, dict) else {f'{prefix}{key}': each}
     ).items()}
 
 

@@ -1,10 +1,11 @@
 """
-Makes the files of parameters in `config/`, and `docs/parameters.md`, from the tables of the nodes.
+Makes the files of parameters in `config/`, and two pages in `docs/`, from tables and profiles.
 
     python test/parameter_file.py      writes them anew, after a change of a table
 """
 import math
 from pathlib import Path
+import re
 import sys
 import textwrap
 
@@ -15,6 +16,35 @@ HEAD = """\
 #     ros2 launch robodyn_ros {launch} params_file:=my.yaml
 # "per joint": one number for all joints, or one for each in the order of the model.
 # "live": can be changed while the node runs: ros2 param set /{node} NAME VALUE
+"""
+ARMS_HEAD = """# Arms
+*What does the driver of my arm do, and what are the steps of its first launch?*
+
+This page is generated from the profiles in `robodyn_ros/arms/`, which were read from the sources
+of the drivers, at the versions that are named; none of these arms was here. `robodyn arm` uses
+the same profiles:
+```
+robodyn arm list
+robodyn arm fr3 --urdf fr3.urdf --write my_fr3
+robodyn arm fr3 --urdf fr3.urdf --simulate
+robodyn arm fr3 --check
+```
+- `--write` makes `arm.yaml` and, where the driver brings no controller for torques,
+  `controllers.yaml`, and prints the steps with the launch line.
+- `--check` compares the running driver with the profile: joints and their order, rate, effort,
+  interface of its controller, other commanders, and parameters of the hardware in its robot
+  description. It needs `robot_description`, or `--urdf`.
+- `--simulate` starts the simulator with this rate, these limits and these topics, without
+  velocities where the driver reports none, and without gravity where the driver compensates it.
+  The simulator then reports the commanded torque, not that with gravity. Not simulated: gains and
+  gravity of the driver that are wrong, motor currents, quantised torques, what the driver does in
+  silence and at its activation.
+- Torques go by `forward` (a forward_command_controller with `effort` or another interface),
+  `present` (a controller that the driver brings), `plugin` (the [exported
+  controller](ros2_control.md#controller-in-controller_manager) with five interfaces), or
+  `nothing`, where the output of the controller cannot do what the driver needs.
+
+An arm that is not here: [first launch](first_launch.md) and [a foreign arm](foreign_arm.md).
 """
 PAGE_HEAD = """\
 # Parameters of the nodes
@@ -142,10 +172,44 @@ def parameter_page():
     return text
 
 
+def arms_page():
+    """Return the text of `docs/arms.md`, from the profiles."""
+    from robodyn_ros import arms
+
+    text = ARMS_HEAD
+    for name in arms.names():
+        profile = arms.load(name)[1].named('')
+        carried = ('The driver adds the gravity torque.'
+                   if profile.parameters.driver_compensates_gravity else
+                   'The driver adds no gravity torque: the controller carries the arm.')
+        facts = [
+            ('driver', profile.driver), ('joints', ', '.join(profile.joints)),
+            ('numbers', f'{carried} {profile.parameters.source}'),
+            ('states', f'topic {profile.state.topic}, {profile.state.rate:g} Hz, velocity '
+             f'{profile.state.velocity}, effort {profile.state.effort}; {profile.state.source}'),
+            ('torques', f'{profile.command.way}, interface {profile.command.interface}; '
+             + profile.command.source),
+            *([('**missing**', profile.command.missing)] if profile.command.missing else []),
+            ('tried', profile.tried)]
+        also = f'Also known as {", ".join(profile.also)}.\n' if profile.also else ''
+        text += f'\n## {name}\n{profile.title}. {also}\n| | |\n|---|---|\n' + ''.join(
+            f'| {key} | {_cell(value)} |\n' for key, value in facts) + '\n' + ''.join(
+            f'{k}. {_cell(step.do)}. *Verified by*: {_cell(step.verify)} ({_cell(step.source)}).\n'
+            for k, step in enumerate(profile.steps.by_name.values(), 1))
+    return text + '\n## Arms without torque control\n' + ''.join(
+        f'- **{name}**: {_cell(why)}.\n' for name, why in arms.refused().items())
+
+
+def _cell(text):
+    """Return a text in which Markdown sees no markup."""
+    return re.sub(r'([|<*_])', r'\\\1', text.rstrip('.'))
+
+
 def files():
     """Return the text of each file by its path."""
     return {**{ROOT / 'config' / file: parameter_file(*arguments)
                for file, arguments in tables().items()},
+            ROOT / 'docs' / 'arms.md': arms_page(),
             ROOT / 'docs' / 'parameters.md': parameter_page()}
 
 

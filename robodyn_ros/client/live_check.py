@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 import time
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from diagnostic_msgs.msg import DiagnosticArray
 import numpy as np
@@ -20,6 +20,7 @@ from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.nodes.controller import node as controller
 from robodyn_ros.nodes.controller.report import loop_lines, loop_numbers
 from robodyn_ros.nodes.conversions import seconds
+from robodyn_ros.nodes.description import wait_for_description
 from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.nodes.process import init_tool, run, tool_node
 from robodyn_ros.nodes.publishers import Commanders, full_name
@@ -29,6 +30,7 @@ _DEPTH = 4000    # messages that can wait
 _POLL = 0.1      # s between two polls
 _DISCOVERY = 2.0  # s for discovery of all nodes
 _TIMEOUT = 3.0   # s for the response of a parameter service
+_T = TypeVar('_T')
 _JOINT_STATE = 'sensor_msgs/msg/JointState'
 
 
@@ -138,6 +140,17 @@ def observe(joint_states: str, commands: str, timeout: float, duration: float,
     except rclpy.exceptions.InvalidTopicNameException as error:
         raise ParameterError(f'{joint_states!r} or {commands!r} is not a valid topic name: '
                              + str(error).partition('\n')[0]) from error
+    finally:
+        context.try_shutdown()
+
+
+def description(namespace: str, enclave: str, timeout: float,
+                use: Callable[[str], _T]) -> tuple[str, _T]:
+    """Return the robot description that the driver publishes, and what was made of it."""
+    context = rclpy.Context()
+    init_tool(enclave, context)
+    try:
+        return wait_for_description(tool_node('robodyn_check', namespace, context), timeout, use)
     finally:
         context.try_shutdown()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 
 from robodyn_ros.control import Settings
@@ -13,7 +15,8 @@ from robodyn_ros.model.robot import Robot
 GRAVITY_IN_DRIVER = 'driver_compensates_gravity'
 
 
-def first_parameters(robot: Robot, gravity_in_driver: bool | None = None) -> str:
+def first_parameters(robot: Robot, gravity_in_driver: bool | None = None,
+                     known: Mapping[str, object] | None = None, notes: Sequence[str] = ()) -> str:
     """
     Return the text of a parameter file: the robot, its joints, and what is to be filled in.
 
@@ -27,6 +30,10 @@ def first_parameters(robot: Robot, gravity_in_driver: bool | None = None) -> str
     gravity_in_driver : bool, optional
         Whether the driver adds the gravity torque; by default it is left open, and the controller
         does not take over a real arm.
+    known : mapping, optional
+        Further parameters, by name.
+    notes : sequence of str, optional
+        Further lines of the head.
 
     Raises
     ------
@@ -49,5 +56,5 @@ def first_parameters(robot: Robot, gravity_in_driver: bool | None = None) -> str
                     f'taken over: {GRAVITY_IN_DRIVER}: true or false')
     else:
         values[GRAVITY_IN_DRIVER] = gravity_in_driver
-    head += [f'Doubt: {warning}' for warning in model.warnings]
-    return parameter_file(values, head)
+    head += [*notes, *(f'Doubt: {warning}' for warning in model.warnings)]
+    return parameter_file({**values, **(known or {})}, head)

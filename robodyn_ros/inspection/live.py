@@ -42,10 +42,11 @@ class LiveResult(NamedTuple):
     measured: dict[str, Any]
 
 
-def judge(dynamics: Dynamics, seen: Seen, driver_compensates_gravity: bool = False) -> LiveResult:
-    """Return the findings about the running arm."""
+def judge(dynamics: Dynamics, seen: Seen, driver_compensates_gravity: bool = False,
+          interface: str = 'effort') -> LiveResult:
+    """Return the findings about the running arm; `interface` is that of the torques."""
     model = dynamics.model
-    found = [*_commanders(seen), *_effort_controller(model, seen),
+    found = [*_commanders(seen), *_effort_controller(model, seen, interface),
              *(Finding(NOTE, 'loop', line) for line in seen.loop)]
     measured = {'joint_states': seen.topic, 'publishers': seen.publishers,
                 'messages': len(seen.messages), 'commands': seen.commands,
@@ -117,7 +118,7 @@ def _commanders(seen: Seen) -> list[Finding]:
     return found
 
 
-def _effort_controller(model: RobotModel, seen: Seen) -> list[Finding]:
+def _effort_controller(model: RobotModel, seen: Seen, expected_interface: str) -> list[Finding]:
     """Check the list of joints of ros2_control's effort controller, which maps by position."""
     if seen.parameters is None or not seen.parameters.get('joints'):
         return []
@@ -134,10 +135,10 @@ def _effort_controller(model: RobotModel, seen: Seen) -> list[Finding]:
             f'{seen.effort_controller} expects torques in another order, each would act on a '
             f'wrong joint; set the parameter command_joints to [{", ".join(theirs)}]')))
     interface = seen.parameters.get('interface_name')
-    if interface and interface != 'effort':
+    if interface and interface != expected_interface:
         found.append(Finding(STOP, 'commands', (
             f'{seen.effort_controller} has the interface {interface!r}: torques (N m or N) would '
-            "be misinterpreted; set its interface_name to 'effort'")))
+            f'be misinterpreted; set its interface_name to {expected_interface!r}')))
     return found
 
 

@@ -58,7 +58,8 @@ sbom: $(AUDIT)/pip-audit
 
 audit: $(AUDIT)/pip-audit
 	@.ci/venv plot
-	@$(AUDIT)/pip-audit --path $(BIN)/../lib/python*/site-packages
+	@$(AUDIT)/pip-audit --path $(BIN)/../lib/python*/site-packages >audit.txt; code=$$?; cat audit.txt; \
+	  ! grep '^numpy .*not found' audit.txt || { echo 'nothing was compared: no database was reached'; exit 2; }; exit $$code
 
 lint:
 	@.ci/venv plot,test
@@ -74,6 +75,6 @@ structure:
 	@$(BIN)/python -m pytest -q test/test_pep257.py test/test_structure.py
 
 clean:
-	rm -rf .venv .venv-audit .venv-matrix sbom.json .pytest_cache .mypy_cache .hypothesis build dist install log docs/_build robodyn_ros.egg-info \
+	rm -rf .venv .venv-audit .venv-matrix sbom.json audit.txt .pytest_cache .mypy_cache .hypothesis build dist install log docs/_build robodyn_ros.egg-info \
 	  robodyn_demo.png robodyn_demo.npz robodyn_demo_*.log
 	find robodyn_ros test launch benchmark tools -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true

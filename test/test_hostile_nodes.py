@@ -254,7 +254,7 @@ def test_a_limit_is_lowered_while_a_node_runs_and_raised_no_further_than_it_was(
                 ({'effort_margin': 0.6}, "effort_limit x effort_margin of joint 'shoulder' would "
                  'be 24, above the 20 with which the node was configured'),
                 ({'effort_limit': [40.0, 20.1]}, "effort_limit of joint 'elbow' is 20.1, above "
-                 'the 20 in the URDF'),
+                 'the 20 in the model'),
                 ({'effort_limit': [1e12]}, "'effort_limit' is 1000000000000.0: the most allowed"),
                 ({'effort_limit': [30.0], 'effort_margin': 0.6}, "joint 'elbow' is 30, above the"),
                 ({'torque_rate_limit': [900.0, 901.0]}, "torque_rate_limit of joint 'elbow' would "

@@ -13,6 +13,7 @@ pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 import rclpy  # noqa: E402
 from rclpy.lifecycle import LifecycleNode  # noqa: E402
 from rclpy.serialization import serialize_message  # noqa: E402
+from robodyn_ros.exceptions import StateError  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
 from robodyn_ros.nodes.controller.parameters import ControllerSettings  # noqa: E402
 from robodyn_ros.nodes.conversions import point  # noqa: E402
@@ -86,6 +87,17 @@ def test_of_a_flood_of_long_ones_the_newest_are_kept_and_the_rest_is_counted(
     assert inbox.submitted == [LONG, *range(LONG + 5, LONG + 12)]
     assert inbox._dropped == 4
     assert 'messages on /inbox/joint_trajectory dropped so far' in capfd.readouterr().err
+
+
+def test_a_flood_of_bad_ones_does_not_fill_the_log(inbox, capfd):
+    for k in range(500):
+        inbox.refuse(StateError(f'number {k}'))
+    until(lambda: inbox._answers == 0, inbox.poll)
+    lines = capfd.readouterr().err.splitlines()
+    assert [line.partition(': ')[2] for line in lines[:2]] == [
+        'trajectory refused: number 0', 'trajectory refused: number 1']
+    assert len(lines) <= 2 * (interfaces._LOGGED + 1) and inbox.refused == 500
+    assert '500 refused so far, the last one: number 499' in lines[-1]
 
 
 def test_a_look_takes_no_more_than_the_queue_holds(node):

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
@@ -20,6 +21,7 @@ from rclpy.node import NodeNameNonExistentError  # noqa: E402
 from security_keystore import Keystore, nodes, openssl, rights, rules  # noqa: E402
 
 GUARD = 'robodyn_ros.nodes.guard.node'
+OPERATORS = 'robodyn_client', 'robodyn_recorder', 'robodyn_view'
 MARKERS = 'robodyn_ros.nodes.view.markers'
 VISITOR = Path(__file__).with_name('security_visitor.py')
 FIRST = 'first command: brakes released'
@@ -102,6 +104,33 @@ def test_the_policy_is_what_the_nodes_do():
             more, less = settled_difference(name)
             assert not more, f'{name} is not allowed to {more}'
             assert not less, f'{name} does not, but may {less}\n{process.output}'
+
+
+def test_the_policy_lets_an_operator_do_what_the_tools_do():
+    from robodyn_ros.client import Arm
+    from robodyn_ros.client.recorder import Recorder
+    from robodyn_ros.model import Payload
+    from robodyn_ros.nodes.view.live import LiveView
+    from robodyn_ros.nodes.view.feed import Names
+    with NodeProcess(SIMULATOR, {'urdf_file': str(ARM)}), \
+            NodeProcess(CONTROLLER, {**PATIENT, 'urdf_file': str(ARM)}) as controller, \
+            NodeProcess(GUARD, {'urdf_file': str(ARM)}):
+        controller.wait_for_output(ACTIVE)
+        with Arm() as arm, LiveView(Names()), Probe('policy_probe') as probe:
+            arm.speed(0.5)
+            recorder = Recorder(everything=True)
+            recorder.call('hold')
+            recorder.publish_payload(Payload('link7', 0.1, np.zeros(3), np.zeros((3, 3))))
+            allowed = [rule for rule in rules('operator') if rule[0] != 'reply']
+            for name in OPERATORS:
+                done = probe.until(lambda name=name: does(probe, name), name)
+                probe.spin_for(1.0)
+                done = {act for act in does(probe, name) if act[0] != 'reply'}
+                assert done
+                more = {act for act in done if not any(
+                    act[0] == rule[0] and fnmatchcase(act[1], rule[1]) for rule in allowed)}
+                assert not more, f'an operator is not allowed to {more} of {name}'
+            recorder.close()
 
 
 def test_only_controller_guard_and_driver_move_the_arm():

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from robodyn_ros.nodes.trajectories.action import TrajectoryAction
     from robodyn_ros.nodes.trajectories.controller_state import ControllerState
 
+_LOGGED = 20       # answers to trajectories that are logged one by one each second
 _DEPTH = 8         # messages that wait in the middleware
 _LARGE = 50_000    # bytes of a message that is read in a thread: it takes milliseconds
 _STREAM = 'a stream of targets on ~/joint_trajectory'
@@ -89,6 +90,7 @@ class TrajectoryInterfaces:
         self._inbox: deque[tuple[bytes, bytes, float]] = deque()
         self._reading: Background | None = None
         self._dropped, self._replaced = 0, True
+        self._second, self._answers = 0.0, 0  # of the answers that are logged one by one
 
     def _open_optional(self, states: StateInput, values: ControllerSettings) -> None:
         # they cannot be imported without control_msgs
@@ -115,6 +117,7 @@ class TrajectoryInterfaces:
         self._validator.update()
         self._take()
         self._follow()
+        self._summarize()
         if self._state is not None:
             self._state.update()
 
@@ -136,7 +139,25 @@ class TrajectoryInterfaces:
     def refuse(self, error: RobodynError) -> None:
         """Log and count a refused trajectory."""
         self.refused, self.refusal = self.refused + 1, str(error)
-        self._node.get_logger().error(f'trajectory refused: {error}')
+        if self._logs():
+            self._node.get_logger().error(f'trajectory refused: {error}')
+
+    def _logs(self) -> bool:
+        """Return whether an answer is logged: in a flood a few each second are."""
+        self._summarize()
+        self._answers += 1
+        return self._answers <= _LOGGED
+
+    def _summarize(self) -> None:
+        """Log once a second how many answers were not logged."""
+        now = time.monotonic()
+        if now < self._second + 1.0:
+            return
+        more, self._second, self._answers = self._answers - _LOGGED, now, 0
+        if more > 0:
+            self._node.get_logger().warning(
+                f'{more} more trajectories answered in a second; {self.refused} refused so far, '
+                f'the last one: {self.refusal or "none"}')
 
     def submit(self, message: JointTrajectory, source: str,
                answer: Callable[[Trajectory | None, RobodynError | None], None],
@@ -149,8 +170,9 @@ class TrajectoryInterfaces:
         def log(trajectory, error):
             if error is None:
                 self.accepted += 1
-                self._node.get_logger().info(f'trajectory of {len(message.points)} points '
-                                             f'accepted, {trajectory.duration:.3f} s')
+                if self._logs():
+                    self._node.get_logger().info(f'trajectory of {len(message.points)} points '
+                                                 f'accepted, {trajectory.duration:.3f} s')
             else:
                 self.refuse(error)
             answer(trajectory, error)

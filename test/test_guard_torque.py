@@ -183,6 +183,17 @@ def test_an_arm_whose_loop_is_not_known_is_stopped_softly_and_then_held(masses):
     assert sinks[0] < 1.2 * sinks[1]
 
 
+@pytest.mark.parametrize('gravity', [(0.0, 0.0, 0.0), (9.81, 0.0, 0.0)])
+def test_an_arm_that_falls_in_a_soft_stop_is_held_at_once(gravity, monkeypatch):
+    """The gravity that the guard was told is not that of the arm."""
+    monkeypatch.setattr(Held, 'dynamics', Dynamics(with_slots(MODEL)))  # it keeps what it is told
+    held = Held(measured=False)
+    held.guard.set_gravity(gravity, False)
+    held.take_over(qd=SPEED).run(4.0)
+    assert speed_of(held) < 1.5
+    assert (np.abs(held.plant.qd) / MODEL.velocity_limit).max() < 0.02, 'it rests'
+
+
 def test_an_arm_at_rest_is_held_at_once_whatever_is_known():
     one, other = (Held(1.1, measured=measured).take_over().run(0.5) for measured in (True, False))
     np.testing.assert_array_equal(one.track, other.track)

@@ -227,8 +227,12 @@ def watched(robot, x, m, p):
 
     def stopping():
         slows = passive_stop.update(m.passive, x.q, x.qd, robot.speeds, passed)
-        ends = no(flag(m.swings)) & (passive_stop.rests(slows) | (x.now > m.begin + _CAREFUL))
-        held = replace(begun(robot, x, m, p), careful=1.0 - passed / _BLEND, passive=slows)
+        # faster than at first and than its limits: it falls, its gravity or payload is not as told
+        falls = _speed(robot, x.qd) > maximum(m.fastest, 1.0)
+        ends = no(flag(m.swings)) & (
+            passive_stop.rests(slows) | (x.now > m.begin + _CAREFUL) | falls)
+        held = replace(begun(robot, x, m, p), passive=slows,
+                       careful=when(falls, 0.0, 1.0 - passed / _BLEND))
         return when(ends, held, replace(m, passive=slows))
 
     return replace(choose(_stops(m), [judged, stopping]), state_time=x.now)

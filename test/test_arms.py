@@ -3,6 +3,9 @@
 from pathlib import Path
 import re
 import shutil
+import signal
+import subprocess
+import sys
 from xml.etree import ElementTree
 
 import numpy as np
@@ -233,10 +236,10 @@ def test_a_driver_as_its_profile_says_has_no_finding(tmp_path):
 
 
 def test_a_step_that_is_not_done_is_found(tmp_path):
-    missing = findings('openarm', tmp_path)
-    assert len(missing) == 7 and 'kp1 is missing' in missing[0] and 'needed is 0.0' in missing[0]
+    missing, = findings('openarm', tmp_path)
+    assert all(f'kp{k} is missing, needed is 0.0' in missing for k in range(1, 8))
     wrong, = findings('openarm', tmp_path, GAINS.replace('kp3">0', 'kp3">70'))
-    assert 'step gains: the hardware parameter kp3 is 70' in wrong
+    assert 'description: kp3 is 70, needed is 0.0. Add' in wrong
     slow, = findings('fr3', tmp_path, rate=30.0)
     assert '30 Hz' in slow and '1000 Hz' in slow and '/franka/joint_states' in slow
     plugin, = findings('yam', tmp_path)
@@ -261,3 +264,19 @@ def test_the_driver_of_another_arm_is_named():
     finding, = foreign(mine, seen_of(mine, 1000.0, ['left_joint1']))
     assert '--prefix' in finding.text
     assert foreign(mine, seen_of(mine, 1000.0)) == []
+
+
+def test_a_simulated_driver_is_that_of_its_profile(tmp_path, capsys):
+    pytest.importorskip('rclpy', reason='the simulator needs ROS')
+    urdf = str(made_urdf(arms.load('iiwa')[1].named(''), tmp_path))
+    simulator = subprocess.Popen([
+        sys.executable, '-m', 'robodyn_ros.cli.main', 'arm', 'iiwa', '--urdf', urdf, '--simulate'])
+    try:
+        assert main(['arm', 'iiwa', '--urdf', urdf, '--check', '--timeout', '60']) == 0
+        shown = capsys.readouterr().out
+        assert 'velocity missing' in shown and 'agrees with the gravity torque' in shown
+        assert main(['arm', 'rizon', '--check', '--timeout', '60']) == 1
+        assert 'these are joints of iiwa' in ' '.join(capsys.readouterr().out.split())
+    finally:
+        simulator.send_signal(signal.SIGINT)
+        assert simulator.wait(30.0) == 0

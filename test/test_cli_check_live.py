@@ -94,8 +94,9 @@ def test_numbers_that_are_none_are_counted():
     bad[3] = np.nan
     text = stops(found([*states(), state(50, position=bad)]))['joint_states']
     assert 'position' in text and 'joint4 (1 of 51)' in text
-    text = stops(found(states(velocity=[])))['joint_states']
+    text = found(states(velocity=[]))['warning', 'joint_states']
     assert 'velocity' in text and 'joint7 (50 of 50)' in text
+    assert 'agrees with the gravity torque' in found(states(velocity=[]))['note', 'effort']
 
 
 @pytest.mark.parametrize('effort, level, words', [

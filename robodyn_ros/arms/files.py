@@ -54,7 +54,8 @@ def robot_for(profile: Profile, urdf: str | bytes) -> dict[str, str]:
             f'the URDF is not that of {profile.title}: it lacks the joints {", ".join(missing)}, '
             f'and has {", ".join(map(plain, [*children][:20]))}; a prefix is given with --prefix',
             joints=missing)
-    return {'tip': profile.tip or children[profile.joints[-1]]}
+    known = profile.tip in children.values()
+    return {'tip': profile.tip if known else children[profile.joints[-1]]}
 
 
 def simulator_of(profile: Profile) -> dict[str, object]:

@@ -98,7 +98,8 @@ class Profile:
     joints: Texts = parameter(
         (), 'Joints in the order of the command; {prefix} stands for that of the arm.',
         kind='string_array')
-    tip: str = parameter('', 'Link at the end of the arm; empty: that which the last joint moves.')
+    tip: str = parameter(
+        '', 'Link at the end of the arm; empty, or not in the URDF: that of the last joint.')
     tried: str = parameter('', 'What was verified, and what nobody has tried.')
     parameters: ControllerNumbers = group(ControllerNumbers)
     state: StateFacts = group(StateFacts)

@@ -15,7 +15,7 @@ import sys
 
 from robodyn_ros import arms
 from robodyn_ros.cli.options import (
-    add_enclave_argument, add_namespace_argument, between, finite)
+    add_enclave_argument, add_namespace_argument, between, finite, next_line)
 from robodyn_ros.cli.terminal import Steps
 from robodyn_ros.commissioning.first_parameters import first_parameters
 from robodyn_ros.dynamics import Dynamics
@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
     if options.check:
         return _check(name, profile, options, out)
     if options.simulate:
-        return _simulate(name, profile, options)
+        return _simulate(name, profile, options, out)
     if options.write:
         _write(name, profile, options, out)
     _show(name, profile, options, out)
@@ -178,12 +178,24 @@ def _check(name: str, profile: arms.Profile, options: argparse.Namespace, out: S
     return 1 if stops(found) else 0
 
 
-def _simulate(name: str, profile: arms.Profile, options: argparse.Namespace) -> int:
+def _simulate(name: str, profile: arms.Profile, options: argparse.Namespace, out: Steps) -> int:
     robot = _robot(profile, options)
     _same_joints(profile, robot.load())
+    plugin = profile.command.way == arms.PLUGIN
+    line = next_line(Path(name, 'arm.yaml'), options.namespace, profile.state.topic)
+    for each in (
+            *([f'MISSING: {profile.command.missing}'] if profile.command.missing else []),
+            *(['The controller runs as a node here, not as the plugin: delete loop and '
+               'shared_block in a copy of arm.yaml.'] if plugin else []),
+            *(['The driver reports efforts with the gravity torque, this simulator without it.']
+              if profile.parameters.driver_compensates_gravity
+              and profile.state.effort == 'with_gravity' else [])):
+        for row in paragraph('', each):
+            out.write_line(row)
+    out.write_line(f'In another terminal, with the file that --write makes:\n  {line}')
     values = {**robot.parameters(), **arms.simulator_of(profile)}
     remaps = [('joint_states', profile.state.topic), ('__ns', '/' + options.namespace.strip('/')),
-              ('effort_controller/commands', arms.command_topic(name, profile))]
+              ('effort_controller/commands', profile.command.topic)]
     os.execv(sys.executable, [
         sys.executable, '-m', 'robodyn_ros.nodes.simulator.node', '--ros-args',
         *(part for key, value in values.items() for part in ('-p', f'{key}:={as_yaml(value)}')),

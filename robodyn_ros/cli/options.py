@@ -117,14 +117,16 @@ def between(low: float, high: float):
     return number_in_range
 
 
-def next_line(path: Path, namespace: str = '') -> str:
+def next_line(path: Path, namespace: str = '', joint_states: str = 'joint_states') -> str:
     """Return the command that starts the controller with a file of parameters."""
     name = shlex.quote(str(path))
     if shutil.which('ros2'):
         return ('ros2 launch robodyn_ros controller.launch.py params_file:=' + name
-                + (f' namespace:={namespace}' if namespace else ''))
+                + (f' namespace:={namespace}' if namespace else '')
+                + (f' joint_states:={joint_states}' if joint_states != 'joint_states' else ''))
     # the wheels of ROS contain no `ros2 launch`
     node = shlex.quote(str(Path(sys.executable).parent / 'controller'))
     space = '/' + namespace.strip('/')
     return (f'{node} --ros-args --params-file {name}'
-            + (f' -r __ns:={space}' if namespace else ''))
+            + (f' -r __ns:={space}' if namespace else '')
+            + (f' -r joint_states:={joint_states}' if joint_states != 'joint_states' else ''))

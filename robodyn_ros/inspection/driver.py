@@ -59,15 +59,18 @@ def _hardware(profile: Profile, urdf: str | bytes) -> Iterator[Finding]:
     for each in ElementTree.fromstring(urdf).iterfind('.//ros2_control/hardware/param'):
         given.setdefault(each.get('name', ''), set()).add((each.text or '').strip())
     for name, step in profile.steps.by_name.items():
+        wrong = []
         for entry in step.hardware:
             key, _, wanted = entry.partition(':')
-            if all(_same(each, wanted) for each in given.get(key, {''})):
-                yield Finding(NOTE, 'driver', f'step {name}: {key} is {wanted}')
-            else:
+            if not all(_same(each, wanted) for each in given.get(key, {''})):
                 has = ', '.join(sorted(given.get(key, ()))) or 'missing'
-                yield Finding(STOP, 'driver', (
-                    f'step {name}: the hardware parameter {key} is {has} in the robot '
-                    f'description, needed is {wanted}. {step.do}'))
+                wrong.append(f'{key} is {has}, needed is {wanted}')
+        if wrong:
+            yield Finding(STOP, 'driver', (
+                f'step {name}, parameters of the hardware in the robot description: '
+                f'{"; ".join(wrong)}. {step.do}'))
+        elif step.hardware:
+            yield Finding(NOTE, 'driver', f'step {name} is done: {", ".join(step.hardware)}')
 
 
 def _same(given: str, wanted: str) -> bool:

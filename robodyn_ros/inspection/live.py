@@ -58,6 +58,9 @@ def judge(dynamics: Dynamics, seen: Seen, driver_compensates_gravity: bool = Fal
     timing, measured['rate_hz'], measured['longest_gap_s'] = judge_timing(model, seen)
     found = [*judge_names(model, seen, table), *judge_numbers(model, table), *timing, *found]
     state = mean_state(table)
+    moved, time = np.ptp(table.position, axis=0), np.ptp([each.arrived for each in seen.messages])
+    if time:  # a driver without velocities
+        state[1][:] = np.where(np.isnan(state[1]), moved / time, state[1])
     measured.update(zip(('position', 'velocity', 'effort'), state))
     if np.isfinite(state[0]).all() and np.isfinite(state[1]).all():
         measured['gravity'] = dynamics.gravity(state[0])
@@ -236,15 +239,19 @@ def judge_names(model: RobotModel, seen: Seen, table: Table) -> list[Finding]:
 def judge_numbers(model: RobotModel, table: Table) -> list[Finding]:
     """Check that positions, velocities and efforts are reported and finite."""
     found = []
-    for what, unit, values in (('position', 'rad or m', table.position),
-                               ('velocity', 'rad/s or m/s', table.velocity)):
+    for level, what, unit, values, effect in (
+            (STOP, 'position', 'rad or m', table.position,
+             'the driver must report the position of every joint'),
+            (WARNING, 'velocity', 'rad/s or m/s', table.velocity,
+             'the controller estimates it from positions, unless velocity_source is measured; the '
+             'delay of the estimate lowers the feedback')):
         bad = table.named & ~np.isfinite(values)
         names = [f'{name} ({count} of {total})' for name, count, total in zip(
             model.joint_names, bad.sum(axis=0), table.named.sum(axis=0)) if count]
         if names:
-            found.append(Finding(STOP, 'joint_states', (
-                f'{what} missing or not a number ({unit}), in messages: {", ".join(names)}; the '
-                f'driver must report the {what} of every joint')))
+            found.append(Finding(level, 'joint_states', (
+                f'{what} missing or not a number ({unit}), in messages: {", ".join(names)}; '
+                + effect)))
     without = [name for name, named, effort in zip(
         model.joint_names, np.any(table.named, axis=0).tolist(),
         np.any(np.isfinite(table.effort), axis=0).tolist())

@@ -189,6 +189,13 @@ def test_a_wrong_profile_is_refused_with_its_field(old, new, field, tmp_path):
     assert str(path) in str(error.value) and field in str(error.value)
 
 
+def test_steps_keep_prefix_and_namespace(capsys):
+    assert main(['arm', 'show', 'openarm', '--prefix', 'left_', '--namespace', 'left']) == 0
+    shown = capsys.readouterr().out
+    assert 'robodyn arm openarm --check --prefix left_ --namespace left\n' in shown
+    assert 'controllers.yaml namespace:=left\n' in shown
+
+
 def test_a_list_is_no_profile(tmp_path):
     path = tmp_path / 'mine.yaml'
     path.write_text('- fr3\n')

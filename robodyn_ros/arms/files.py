@@ -116,8 +116,8 @@ def launch_line(profile: Profile, folder: Path, namespace: str = '') -> str:
     return shlex.join(words)
 
 
-def steps_of(name: str, profile: Profile, line: str) -> list[tuple[str, str]]:
-    """Return the steps up to the launch, each with how it is verified."""
+def steps_of(name: str, profile: Profile, line: str, options: str = '') -> list[tuple[str, str]]:
+    """Return the steps up to the launch, each with how it is verified; `options` of --check."""
     steps = [(each.do, each.verify) for each in profile.steps.by_name.values()]
     if profile.command.way == PLUGIN:
         steps += [
@@ -126,6 +126,6 @@ def steps_of(name: str, profile: Profile, line: str) -> list[tuple[str, str]]:
             (f'add controllers.yaml to the parameters of controller_manager, and activate '
              f'{name}_controller in it', f'ros2 control list_controllers shows {name}_controller '
              'active; the arm is held where it is')]
-    check = f'robodyn arm {name} --check'
+    check = f'robodyn arm {name} --check{options}'
     return [*steps, (check, 'no finding prevents a start'),
             (line, 'the log names the limits that it uses; the arm stays where it is')]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import os
 from pathlib import Path
+import shlex
 import sys
 
 from robodyn_ros import arms
@@ -95,6 +96,8 @@ def _list(out: Steps) -> int:
 
 def _show(name: str, profile: arms.Profile, options: argparse.Namespace, out: Steps) -> None:
     line = arms.launch_line(profile, options.write or Path(name), options.namespace)
+    chosen = ''.join(f' --{key} {shlex.quote(value)}' for key, value in (
+        ('prefix', options.prefix), ('namespace', options.namespace)) if value)
     gravity = ('the driver adds the gravity torque' if
                profile.parameters.driver_compensates_gravity else 'the driver adds no gravity')
     for label, text in (
@@ -106,7 +109,7 @@ def _show(name: str, profile: arms.Profile, options: argparse.Namespace, out: St
             *([('MISSING: ', profile.command.missing)] if profile.command.missing else [])):
         for row in paragraph(label, text):
             out.write_line(row)
-    for k, (do, verify) in enumerate(arms.steps_of(name, profile, line), 1):
+    for k, (do, verify) in enumerate(arms.steps_of(name, profile, line, chosen), 1):
         out.write_line()
         for row in (*_unbroken(f'{k:2}. ', do), *paragraph('    verify: ', verify)):
             out.write_line(row)

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 from robodyn_ros.control import Loads
 from robodyn_ros.control.compiled import CompiledCycle
+from robodyn_ros.control.gains import GainsBlock
 from robodyn_ros.control.steps.body import Body
-from robodyn_ros.control.steps.gains import Program as Gains
 from robodyn_ros.dynamics.jit import blocks
 from robodyn_ros.dynamics.jit.ieee import Ieee
 from robodyn_ros.dynamics.jit.nested import flatten
@@ -48,7 +48,8 @@ def filled(cls, nv=7, **given):
 
 def gains_of(gains):
     """Return gains as the steps read them."""
-    return doubles(Gains(**{each.name: getattr(gains, each.name) for each in fields(Gains)}))
+    return doubles(GainsBlock(**{
+        each.name: getattr(gains, each.name) for each in fields(GainsBlock)}))
 
 
 def body_of(dynamics, gains, learning_link=''):

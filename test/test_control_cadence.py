@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from robodyn_ros.control import Mode, Term
 from robodyn_ros.control.laws.table import fastest, TRACKING
-from robodyn_ros.control.steps import feedback_share
+from robodyn_ros.control.steps import feedback
 from robodyn_ros.dynamics import Dynamics
 from design import change_settings, gains_with, settings_of
 from steps import doubles, filled
@@ -17,10 +17,10 @@ FAST = fastest(np.array([1600.0]), np.array([80.0]))
 
 def share_after(*gaps, rates=FAST, before=0.002):
     """Return the share of the feedback after regular torques, and then some with gaps."""
-    m = filled(feedback_share.Memory)
+    m = filled(feedback.Memory)
     for gap in (*[before] * 2000, *gaps):
-        m = feedback_share.update(m, doubles(gap))
-    return float(feedback_share.stable_share(m, *doubles(rates)))
+        m = feedback.update(m, doubles(gap))
+    return float(feedback.stable_share(m, *doubles(rates)))
 
 
 def test_gains_are_made_for_a_regular_cadence():
@@ -34,7 +34,7 @@ def test_gains_are_stable_with_a_torque_that_acts_one_interval_late(damping_rati
     factors = []
     for kd in np.linspace(0.05, 10.0, 200):  # with an interval of 1
         kp = (0.5 * kd / damping_ratio) ** 2
-        f, = feedback_share.factors(*np.array([[kp], [kd], [1.0]]))
+        f, = feedback.factors(*np.array([[kp], [kd], [1.0]]))
         # position, velocity and the torque that acts next
         loop = np.array([[1.0, 1.0, 0.5], [0.0, 1.0, 1.0], [-f * f * kp, -f * kd, 0.0]])
         assert np.abs(np.linalg.eigvals(loop)).max() < 1.0, kd
@@ -63,7 +63,7 @@ def test_gains_that_are_too_high_for_the_rate_do_not_throw_the_arm(period):
     assert loop.control.mode is Mode.HOLD and not loop.control.fault
     assert loop.control.status.unstable_gains.endswith(
         f'kd = 1000 1/s is unstable with a torque every {1e3 * period:.0f} ms')
-    factor, = feedback_share.factors(*np.array([[250e3], [1000.0], [period]]))
+    factor, = feedback.factors(*np.array([[250e3], [1000.0], [period]]))
     assert loop.control.status.bandwidth_factor == pytest.approx(factor) and factor < 0.7
 
 
@@ -91,15 +91,15 @@ def test_states_that_come_late_from_now_on_do_not_throw_the_arm(delay):
 
 
 def test_a_slower_rate_counts_within_a_few_intervals():
-    m = filled(feedback_share.Memory)
+    m = filled(feedback.Memory)
     for _ in range(2000):
-        m = feedback_share.update(m, doubles(0.001))
+        m = feedback.update(m, doubles(0.001))
     for _ in range(10):
-        m = feedback_share.update(m, doubles(0.0025))
-    assert float(feedback_share.interval(m)) == 0.0025
+        m = feedback.update(m, doubles(0.0025))
+    assert float(feedback.interval(m)) == 0.0025
     for _ in range(2):  # short intervals in between are no faster rate
-        m = feedback_share.update(m, doubles(0.001))
-    assert float(feedback_share.interval(m)) < 0.0015
+        m = feedback.update(m, doubles(0.001))
+    assert float(feedback.interval(m)) < 0.0015
 
 
 def test_after_a_gap_the_error_dies_out_without_oscillation():
@@ -115,26 +115,26 @@ def test_a_gap_is_forgotten():
 
 def test_an_arm_that_was_not_under_control_has_no_past():
     """Protects feedback from the gaps of the time before an activation."""
-    m = feedback_share.update(filled(feedback_share.Memory, gap=0.2, usual=0.002), doubles(0.002))
-    assert feedback_share.stable_share(m, *doubles(FAST)) < 1.0
-    m = feedback_share.update(feedback_share.restarted(m, 1.0), doubles(0.002))
-    assert feedback_share.stable_share(m, *doubles(FAST)) == 1.0
+    m = feedback.update(filled(feedback.Memory, gap=0.2, usual=0.002), doubles(0.002))
+    assert feedback.stable_share(m, *doubles(FAST)) < 1.0
+    m = feedback.update(feedback.restarted(m, 1.0), doubles(0.002))
+    assert feedback.stable_share(m, *doubles(FAST)) == 1.0
 
 
 @pytest.mark.parametrize('duration', [0.5, 0.0])
 def test_feedback_grows_without_a_step_or_a_kink_from_the_activation_on(duration):
-    m = feedback_share.growing(filled(feedback_share.Memory), doubles(3.0), 1.0)
-    p = filled(feedback_share.Program, activation_time=duration)
+    m = feedback.growing(filled(feedback.Memory), doubles(3.0), 1.0)
+    p = filled(feedback.Program, activation_time=duration)
     times = np.linspace(2.9, 3.6, 701)
-    grown = np.array([float(feedback_share.growth(m, p, doubles(t))) for t in times])
+    grown = np.array([float(feedback.growth(m, p, doubles(t))) for t in times])
     if not duration:
         assert (grown == 1.0).all()
         return
     assert not grown[times <= 3.0].any() and (grown[times >= 3.5 + 1e-9] == 1.0).all()
     x = np.clip((times - 3.0) / duration, 0.0, 1.0)
     np.testing.assert_allclose(grown, 3.0 * x ** 2 - 2.0 * x ** 3, atol=1e-12)
-    never = filled(feedback_share.Memory, since=np.inf)  # of an arm that was never activated
-    assert feedback_share.growth(never, p, doubles(1e9)) == 0.0
+    never = filled(feedback.Memory, since=np.inf)  # of an arm that was never activated
+    assert feedback.growth(never, p, doubles(1e9)) == 0.0
 
 
 def test_joints_without_damping_do_not_count():

@@ -4,7 +4,7 @@ from closed_loop import arm, HEAVY, MODEL
 import numpy as np
 import pytest
 from robodyn_ros.control import Mode
-from robodyn_ros.control.steps import mean_torque
+from robodyn_ros.control.steps import observer
 from design import settings_of
 from steps import array, doubles, filled
 
@@ -98,21 +98,21 @@ def test_what_the_observer_sees_does_not_depend_on_the_torques_between():
 
 
 def test_the_mean_torque_is_that_of_all_since_the_last_state():
-    m = filled(mean_torque.Memory, 2)
-    elapsed, torque, m = mean_torque.finished(m, *doubles([0.01, (1.0, 2.0)]))
+    m = filled(observer.MeanTorque, 2)
+    elapsed, torque, m = observer.mean_torque(m, *doubles([0.01, (1.0, 2.0)]))
     assert elapsed == 0.01
     np.testing.assert_array_equal(array(torque), [1.0, 2.0])
     for dt, sent in ((0.001, (1.0, 0.0)), (0.003, (2.0, 0.0))):
-        m = mean_torque.added(m, *doubles([dt, sent]))
-    elapsed, torque, m = mean_torque.finished(m, *doubles([0.004, (3.0, 4.0)]))
+        m = observer.torque_added(m, *doubles([dt, sent]))
+    elapsed, torque, m = observer.mean_torque(m, *doubles([0.004, (3.0, 4.0)]))
     assert elapsed == pytest.approx(0.008)
     np.testing.assert_allclose(array(torque), [19.0 / 8.0, 2.0])
     np.testing.assert_array_equal(
-        array(mean_torque.finished(m, *doubles([0.01, (5.0, 5.0)]))[1]), [5.0, 5.0])
+        array(observer.mean_torque(m, *doubles([0.01, (5.0, 5.0)]))[1]), [5.0, 5.0])
 
 
 def test_time_that_goes_back_between_two_states_takes_nothing_from_the_mean_torque():
-    m = mean_torque.added(filled(mean_torque.Memory, 2), *doubles([0.002, (1.0, -2.0)]))
-    elapsed, torque, _ = mean_torque.finished(m, *doubles([-0.1, (9.0, 9.0)]))
+    m = observer.torque_added(filled(observer.MeanTorque, 2), *doubles([0.002, (1.0, -2.0)]))
+    elapsed, torque, _ = observer.mean_torque(m, *doubles([-0.1, (9.0, 9.0)]))
     assert elapsed == 0.002
     np.testing.assert_allclose(array(torque), [1.0, -2.0])

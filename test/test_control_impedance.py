@@ -78,7 +78,7 @@ def test_external_torque_is_fed_back_in_the_part_in_which_there_is_damping(dyn):
     q, qd, ref, external, gains = case(dyn)
     law = ControlLaw(dyn, gains, 'shaped_impedance')
     whole = law.follow(q, qd, ref, contact=external)[[Term.FEEDBACK, Term.INTEGRAL]].copy()
-    part = law.follow(q, qd, ref, authority=0.3, contact=external)
+    part = law.follow(q, qd, ref, feedback_scale=0.3, contact=external)
     assert_close(part[[Term.FEEDBACK, Term.INTEGRAL]], 0.3 * whole, EXACT)
 
 

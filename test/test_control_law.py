@@ -136,7 +136,7 @@ def test_total_is_the_sum_of_the_others(dyn, case, law):
 
 
 @pytest.mark.parametrize('law', LAWS)
-def test_without_authority_the_measured_state_gives_no_feedback(dyn, case, law):
+def test_without_feedback_the_measured_state_gives_no_feedback(dyn, case, law):
     q, qd, reference, gains = case
     terms = ControlLaw(dyn, gains, law).follow(q, qd, reference, 0.0)
     assert not terms[Term.FEEDBACK].any()

@@ -9,7 +9,7 @@ import pytest
 from robodyn_ros.control import with_slots
 from robodyn_ros.control.arm.contact import compile_tip_wrench
 from robodyn_ros.control.steps import observer
-from robodyn_ros.control.steps.momentum_observer import momentum
+from robodyn_ros.control.steps.observer import momentum
 from robodyn_ros.control.terms import Term
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ModelError, ParameterError

@@ -7,8 +7,8 @@ from design import gains_with, settings_of
 import numpy as np
 import pytest
 from robodyn_ros.control import ArmController, Term
+from robodyn_ros.control.gains import GainsBlock
 from robodyn_ros.control.steps import disturbance
-from robodyn_ros.control.steps.gains import Program
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.usual_inertia import likely_rotors
 from robodyn_ros.model import RobotModel
@@ -146,14 +146,14 @@ def test_the_feedback_inertia_is_that_of_usual_rotors_or_the_one_given():
 def test_load_and_dry_friction_are_learned_from_the_position():
     """A joint with a load of 2 N m and friction of 0.5 N m that its model lacks."""
     M, T = 0.5, 1e-3
-    gains = filled(Program, 1, kp=400.0, kd=40.0, inertia=M, disturbance_observer=1.0)
+    gains = filled(GainsBlock, 1, kp=400.0, kd=40.0, inertia=M, disturbance_observer=1.0)
     m, p = filled(disturbance.Memory, 1), filled(disturbance.Program, 1, limit=5.0)
     q, v = 0.0, 0.0
     for k in range(6000):
         w = 2.0 * np.pi * k * T / 3.0
         r = SimpleNamespace(q=[1.0 - np.cos(w)], qd=[2.1 * np.sin(w)], qdd=[4.4 * np.cos(w)])
         e = r.q[0] - q
-        m = disturbance.kept(m, gains, 1.0, 1.0, T, fades=0.0, bias_fades=0.0)
+        m = disturbance.without_learning(m, gains, 1.0, 1.0, T, fades=0.0, bias_fades=0.0)
         m = disturbance.update(m, p, gains, lambda a: [M * a[0]], [float(e)], r, 10.0)
         feedback = M * (r.qdd[0] + 400.0 * e + 40.0 * (r.qd[0] - v))
         torque = feedback + disturbance.torque(m, p, r.qd)[0]
@@ -174,8 +174,8 @@ def test_learned_dry_friction_is_not_compensated_twice():
     """What a change of `friction.coulomb` adds to the model ends in the compensation."""
     def after(learned, before, now):
         m = filled(disturbance.Memory, 1, dry_friction=learned, model=before)
-        gains = filled(Program, 1, coulomb=now, disturbance_observer=1.0)
-        return disturbance.kept(m, gains, 1.0, 1.0, 1e-3, 0.0, 0.0).dry_friction[0]
+        gains = filled(GainsBlock, 1, coulomb=now, disturbance_observer=1.0)
+        return disturbance.without_learning(m, gains, 1.0, 1.0, 1e-3, 0.0, 0.0).dry_friction[0]
 
     assert after(0.4, 0.0, 0.3) == pytest.approx(0.1)
     assert after(0.4, 0.0, 0.6) == 0.0
@@ -184,14 +184,14 @@ def test_learned_dry_friction_is_not_compensated_twice():
 
 
 def test_between_two_states_the_time_to_learn_from_is_summed_up():
-    gains = filled(Program, 1, kp=400.0, kd=40.0, inertia=1.0, disturbance_observer=1.0)
+    gains = filled(GainsBlock, 1, kp=400.0, kd=40.0, inertia=1.0, disturbance_observer=1.0)
     p, r = filled(disturbance.Program, 1, limit=5.0), SimpleNamespace(q=[0.0], qd=[1.0], qdd=[0.0])
 
     def learned(cycles):
         m = filled(disturbance.Memory, 1)
         for error in (0.02, 0.03):
             for _ in range(cycles):
-                m = disturbance.kept(m, gains, 1.0, 1.0, 0.01 / cycles, 0.0, 0.0)
+                m = disturbance.without_learning(m, gains, 1.0, 1.0, 0.01 / cycles, 0.0, 0.0)
             m = disturbance.update(m, p, gains, lambda a: a, [error], r, 10.0)
         return float(m.bias[0])
 
@@ -205,7 +205,7 @@ def test_the_compensation_decays_with_a_rotor_that_is_missing():
     M, E = 10.0 ** rng.uniform(-4, 0, n), 10.0 ** rng.uniform(-3, 0, n)
     wn, f, zeta = rng.uniform(5.0, 60.0, n), rng.uniform(0.0, 1.0, n), rng.uniform(0.5, 1.5, n)
     for m, e, part, w, z in zip(M, E, f, wn, zeta):
-        g = filled(Program, 1, kp=w ** 2, kd=2 * z * w, inertia=m, feedback_inertia=e,
+        g = filled(GainsBlock, 1, kp=w ** 2, kd=2 * z * w, inertia=m, feedback_inertia=e,
                    disturbance_observer=1.0)
         K = float(disturbance.bandwidth(g, [part]))
         A, G, kp, kd = m + 2.0 * e, m + part * e, w ** 2, 2 * z * w
@@ -218,7 +218,7 @@ def test_slips_at_rest_end():
     """Protects against hunting: error after each slip on the other side, of the same size."""
     rest = SimpleNamespace(qd=[0.0], qdd=[0.0])
     moves = SimpleNamespace(qd=[0.1], qdd=[0.0])
-    frictionless = filled(Program, 1, kp=400.0, inertia=0.5)
+    frictionless = filled(GainsBlock, 1, kp=400.0, inertia=0.5)
     narrow = disturbance.narrow_zones(frictionless, [0.0])
     assert narrow == [pytest.approx(3e-4)]
     assert disturbance.narrow_zones(frictionless, [-1.0]) == [pytest.approx(5e-4)]

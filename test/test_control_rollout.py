@@ -173,7 +173,7 @@ def test_the_torque_is_that_of_the_law_where_nothing_limits(both_ways, arms):
     for each in alone.log[HOLD::10]:
         x = SimpleNamespace(**dict.fromkeys(ARRAYS, [0.0] * n))
         vars(x).update({name: values.tolist() for name, values in vars(gains).items()})
-        vars(x).update(q=each.q.tolist(), qd=each.qd.tolist(), authority=[1.0],
+        vars(x).update(q=each.q.tolist(), qd=each.qd.tolist(), feedback_scale=[1.0],
                        limit=alone.control.bounds.usable.tolist())
         x.q_ref, x.qd_ref, x.qdd_ref, x.effort = (
             row.tolist() for row in each.reference.arrays)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from robodyn_ros.control.gains import GainsBlock, TaskGainsBlock
 from robodyn_ros.control.steps import (
-    collision, disturbance, external_law, feedback_share, gains, gravity_check, law_state,
-    learning, light_joints, loads, loop_probe, mean_torque, modes, observer, predict, reflection,
+    collision, disturbance, external_law, feedback, gravity_check, law_state,
+    learning, light_joints, loads, loop_probe, modes, observer, predict, reflection,
     transition, wrenches)
-from robodyn_ros.control.steps.gains import Task
 from robodyn_ros.dynamics.jit.blocks import block, joints, numbers, part, scalar
 from robodyn_ros.safety import acceptance, limits, oscillation, passive_stop, walls
 
@@ -19,7 +19,7 @@ class Memory:
     qd: list = joints('rad/s', 'Velocity at the last state.')
     coasting: float = scalar('', 'Flag: the last cycle was one of silence.')
     predicted: predict.Memory = part(predict.Memory)
-    mean_torque: mean_torque.Memory = part(mean_torque.Memory)
+    mean_torque: observer.MeanTorque = part(observer.MeanTorque)
     loads: loads.Memory = part(loads.Memory)
     external: wrenches.Memory = part(wrenches.Memory)
     target: wrenches.Memory = part(wrenches.Memory)
@@ -30,7 +30,7 @@ class Memory:
     collision: collision.Memory = part(collision.Memory)
     disturbance: disturbance.Memory = part(disturbance.Memory)
     motion: modes.Memory = part(modes.Memory)
-    share: feedback_share.Memory = part(feedback_share.Memory)
+    share: feedback.Memory = part(feedback.Memory)
     gravity_check: gravity_check.Memory = part(gravity_check.Memory)
     probe: loop_probe.Memory = part(loop_probe.Memory)
     oscillation: oscillation.Memory = part(oscillation.Memory)
@@ -61,14 +61,14 @@ class Program:
     law: float = scalar('', 'Row of the law that follows references.')
     law_damping: float = scalar('1/s', 'Largest kd of that law.')
     law_stiffness: float = scalar('1/s', 'Largest kp / kd of that law.')
-    gains: gains.Program = part(gains.Program)
-    task: Task = part(Task)
+    gains: GainsBlock = part(GainsBlock)
+    task: TaskGainsBlock = part(TaskGainsBlock)
     springs: float = scalar('', 'Number of the last change of stiffness.')
     task_springs: float = scalar('', 'Number of the last change of the stiffness of the link.')
     tank: float = scalar('J', 'Largest energy that a change of stiffness may add to the arm.')
     switch: float = scalar('', 'Number of the last change of law, gains or limits.')
     transition: transition.Program = part(transition.Program)
-    share: feedback_share.Program = part(feedback_share.Program)
+    share: feedback.Program = part(feedback.Program)
     probe: loop_probe.Program = part(loop_probe.Program)
     loads: loads.Program = part(loads.Program)
     external: wrenches.Program = part(wrenches.Program)

@@ -1,24 +1,105 @@
-"""Gains of the control laws, checked once."""
+"""
+Gains of the control laws.
+
+They are declared once, as blocks of the program: lists of scalars in the cycle. `Gains` and
+`TaskGains` are the same fields as checked arrays.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
-from robodyn_ros.control.steps.gains import Program, Task
+from robodyn_ros.dynamics.jit.blocks import block, joints, numbers, scalar
 from robodyn_ros.exceptions import ParameterError
+
+
+@block
+class GainsBlock:
+    kp: Any = joints('1/s^2', 'Position gain of computed torque.')
+    kd: Any = joints('1/s', 'Velocity gain of computed torque.')
+    ki: Any = joints('1/s^3', 'Integral gain of the laws that integrate.')
+    pd_kp: Any = joints('N m/rad', 'Position gain of feedforward_pd.')
+    pd_kd: Any = joints('N m s/rad', 'Velocity gain of feedforward_pd.')
+    inertia: Any = joints('kg m^2', 'Typical inertia of each joint alone, rotor included.')
+    stiffness: Any = joints('N m/rad', 'Requested stiffness of the joint impedances.')
+    joint_damping: Any = joints('N m s/rad', 'Damping of the joint impedances.')
+    impedance_ratio: Any = joints('', 'Damping ratio of the joint impedances, in addition.')
+    apparent_inertia: Any = joints('kg m^2', 'Apparent inertia under shaped_impedance.')
+    feedback_inertia: Any = joints('kg m^2', 'Inertia added to that of the model in the feedback '
+                                   'of computed torque.')
+    damping: Any = joints('N m s/rad', 'Damping of gravity compensation and safe states.')
+    lightest_inertia: Any = joints(
+        'kg m^2', 'Least inertia of a joint in any pose, or its rotor alone.')
+    float_friction: Any = joints('', 'Part of the friction compensated during hand guiding.')
+    viscous: Any = joints('N m s/rad', 'Viscous friction.')
+    coulomb: Any = joints('N m', 'Coulomb friction.')
+    stiction: Any = joints('N m', 'Static friction.')
+    stribeck_velocity: Any = joints('rad/s', 'Velocity at which friction is halfway between '
+                                    'stiction and Coulomb friction.')
+    friction_width: Any = joints('rad/s', 'Velocity below which dry friction falls to zero.')
+    armature: Any = joints('kg m^2', 'Rotor inertia, reflected to the joints.')
+    gravity_scale: Any = joints('', 'Part of gravity that the laws compensate.')
+    safe_gravity_scale: Any = joints('', 'Part of gravity compensated in safe states: all of it, '
+                                     'or 0 if the driver does.')
+    observer_bandwidth: Any = joints('rad/s', 'Bandwidth of the momentum observer.')
+    disturbance_observer: Any = joints('', 'Flag: disturbances are compensated.')
+    sliding: Any = joints('1/s', 'Decay rate of the error of the adaptive law while s is 0.')
+    sliding_damping: Any = joints('N m s/rad', 'Gain K_D of the adaptive law on s.')
+
+
+def _six(unit, meaning):
+    return numbers('task', unit, meaning)
+
+
+@block
+class TaskGainsBlock:
+    stiffness: Any = _six('N/m, N m/rad', 'Stiffness of cartesian_impedance.')
+    damping: Any = _six('N s/m, N m s/rad', 'Damping of cartesian_impedance.')
+    damping_ratio: Any = _six('', 'Damping ratio of cartesian_impedance, in addition.')
+    kp: Any = _six('1/s^2', 'Position gain of operational_space.')
+    kd: Any = _six('1/s', 'Velocity gain of operational_space.')
+    selected: Any = _six('', 'Flag: cartesian_impedance controls this direction.')
+    controlled: Any = _six('', 'Flag: operational_space controls this direction.')
+    axes: Any = scalar('', 'Flag: directions are axes of the reference pose, not of the base.')
+    posture_kp: Any = joints('1/s^2', 'Position gain in the null space of operational_space.')
+    posture_kd: Any = joints('1/s', 'Velocity gain in the null space of operational_space.')
+    posture_stiffness: Any = joints('N m/rad', 'Stiffness in the null space of '
+                                    'cartesian_impedance.')
+    posture_damping: Any = joints('N m s/rad', 'Damping in the null space of '
+                                  'cartesian_impedance.')
+    reach: Any = _six('', 'Scale of the rows of the Jacobian: singular values are typically 1.')
+    mobility: Any = _six('1/kg, 1/(kg m^2)', 'Typical diagonal of J M^-1 J^T.')
+    singularity: Any = scalar('', 'Singular value below which a direction is damped.')
+
+
+# --- arrays --------------------------------------------------------------------------------------
 
 # size of each gain; those of the posture have one number per joint
 SIZES = {name: 6 if dimension == 'task' else 1 for name, dimension in (
-    (each.name, each.metadata['dimension']) for each in fields(Task)) if dimension != 'joints'}
+    (each.name, each.metadata['dimension']) for each in fields(TaskGainsBlock))
+    if dimension != 'joints'}
+
+
+def _check(gains, name: str, size: int, prefix: str, needs: str) -> None:
+    """Replace a gain by a read-only array; raise an error if its values or size are wrong."""
+    values = np.array(getattr(gains, name), dtype=np.float64, ndmin=1)
+    if not np.all(np.isfinite(values)) or np.any(values < 0.0):
+        raise ParameterError(f'{prefix}{name} must be finite and not negative, got '
+                             f'{values.tolist()}', parameter=name)
+    if values.shape != (size,):
+        raise ParameterError(f'{prefix}{name} has shape {values.shape}, {needs}', parameter=name)
+    values.flags.writeable = False
+    object.__setattr__(gains, name, values)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Gains(Program):
+class Gains(GainsBlock):
     """
-    Gains per joint; read-only float64 arrays of length nv, not negative; see `steps.gains`.
+    Gains per joint; read-only float64 arrays of length nv, not negative.
 
     Attributes
     ----------
@@ -30,17 +111,10 @@ class Gains(Program):
     bandwidth_factor: np.ndarray
 
     def __post_init__(self):
+        size = np.size(self.kp)
         for field in fields(self):
-            values = np.array(getattr(self, field.name), dtype=np.float64, ndmin=1)
-            if not np.all(np.isfinite(values)) or np.any(values < 0.0):
-                raise ParameterError(f'{field.name} must be finite and not negative, got '
-                                     f'{values.tolist()}', parameter=field.name)
-            values.flags.writeable = False
-            object.__setattr__(self, field.name, values)
-            if values.ndim != 1 or values.size != self.kp.size:
-                raise ParameterError(f'{field.name} has shape {values.shape}, kp '
-                                     f'{self.kp.shape}; each has one number per joint',
-                                     parameter=field.name)
+            _check(self, field.name, size, '',
+                   f'kp {np.shape(self.kp)}; each has one number per joint')
 
     def arrays(self, names: Iterable[str]) -> tuple[np.ndarray, ...]:
         """Return gains by name."""
@@ -51,12 +125,10 @@ class Gains(Program):
         return self.joint_damping + 2.0 * self.impedance_ratio * np.sqrt(stiffness * inertia)
 
 
-# --- of the Cartesian laws -----------------------------------------------------------------------
-
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TaskGains(Task):
+class TaskGains(TaskGainsBlock):
     """
-    Gains of the Cartesian laws; read-only float64 arrays, not negative; see `steps.gains`.
+    Gains of the Cartesian laws; read-only float64 arrays, not negative.
 
     Six-vectors are linear first; 0 and 0 leave a direction free.
 
@@ -70,14 +142,7 @@ class TaskGains(Task):
     link: str
 
     def __post_init__(self):
-        joints = np.size(self.posture_kp)
-        for name in (field.name for field in fields(self) if field.name != 'link'):
-            values = np.array(getattr(self, name), dtype=np.float64, ndmin=1)
-            values.flags.writeable = False
-            object.__setattr__(self, name, values)
-            if values.shape != (size := (SIZES.get(name, joints),)):
-                raise ParameterError(f'cartesian.{name} has shape {values.shape}, it needs {size}',
-                                     parameter=name)
-            if not np.all(np.isfinite(values)) or np.any(values < 0.0):
-                raise ParameterError(f'cartesian {name} must be finite and not negative, got '
-                                     f'{values.tolist()}', parameter=name)
+        joints_ = np.size(self.posture_kp)
+        for field in fields(TaskGainsBlock):
+            size = SIZES.get(field.name, joints_)
+            _check(self, field.name, size, 'cartesian.', f'it needs {(size,)}')

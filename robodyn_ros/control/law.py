@@ -8,10 +8,9 @@ import numpy as np
 
 from robodyn_ros.control.arm.gain_design import make_task_gains
 from robodyn_ros.control.compiled import CompiledCycle
-from robodyn_ros.control.gains import Gains, TaskGains
+from robodyn_ros.control.gains import Gains, GainsBlock, TaskGains, TaskGainsBlock
 from robodyn_ros.control.settings import Settings
 from robodyn_ros.control.steps import laws
-from robodyn_ros.control.steps.gains import Program, Task
 from robodyn_ros.control.terms import SIZE, TaskReport, Term
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import near_matches, ParameterError
@@ -55,19 +54,20 @@ class ControlLaw:
             dynamics, Settings(armature=gains.armature))
         gains = replace(gains, feedback_inertia=0.0 * gains.feedback_inertia)
         n = dynamics.nv
-        self._rows, self._authority = np.zeros((len(laws.ARRAYS), n)), np.ones(1)
+        self._rows, self._feedback_scale = np.zeros((len(laws.ARRAYS), n)), np.ones(1)
         numbers = [np.concatenate([np.ravel(getattr(source, each.name)) for each in fields(cls)])
-                   for cls, source in ((Program, gains), (Task, self.task_gains))]
+                   for cls, source in ((GainsBlock, gains), (TaskGainsBlock, self.task_gains))]
         limit, out = np.full(n, effort_limit, dtype=float), np.zeros(len(Term) * n + SIZE)
         self.terms, self.task = out[:-SIZE].reshape(-1, n), TaskReport(out[-SIZE:])
         link = self.task_gains.link
         functions = CompiledCycle(dynamics, link, link, None, 1.0).laws
         self._float, self._follow = (
             functions[laws.NAMES.index(name)].bound(
-                dynamics.runtime, self._rows.ravel(), *numbers, self._authority, limit, out).call
+                dynamics.runtime, self._rows.ravel(), *numbers, self._feedback_scale, limit,
+                out).call
             for name in (laws.NAMES[0], tracking))
 
-    def follow(self, q, qd, reference, authority: float = 1.0, external=None, integral=None,
+    def follow(self, q, qd, reference, feedback_scale: float = 1.0, external=None, integral=None,
                disturbance=None, contact=None) -> np.ndarray:
         """
         Return the terms that follow a reference, (12, nv); overwritten by the next call.
@@ -78,7 +78,7 @@ class ControlLaw:
             Measured state; continuous joints unwrapped as in the reference.
         reference : Reference
             Reference of the joints.
-        authority : float
+        feedback_scale : float
             Part of the feedback that is used, in [0, 1].
         external : (nv,), optional
             Joint torques that compensate known external wrenches, -J^T w.
@@ -90,7 +90,7 @@ class ControlLaw:
             External torque of the momentum observer, for laws with inertia shaping.
 
         """
-        self._authority[0] = authority
+        self._feedback_scale[0] = feedback_scale
         self._write(q, qd, reference.q, reference.qd, reference.qdd, reference.effort, external,
                     integral, disturbance, contact)
         self._follow()

@@ -107,7 +107,7 @@ class TaskReport:
     twist_error : (6,) array
         Twist of the reference minus that of the link.
     wrench : (6,) array
-        Wrench of the feedback on the link, in N and N m, before saturation and authority.
+        Wrench of the feedback on the link, in N and N m, before saturation and feedback scale.
 
     """
 

@@ -16,7 +16,7 @@ from robodyn_ros.control.arm.messages import ABORTS
 from robodyn_ros.control.arm.trajectory_table import Paths
 from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.control.mode import EXTERNAL_LAWS, Mode
-from robodyn_ros.control.steps import external_law, feedback_share, gravity_check, modes, shutdown
+from robodyn_ros.control.steps import external_law, feedback, gravity_check, modes, shutdown
 from robodyn_ros.control.terms import TaskReport
 from robodyn_ros.dynamics.usual_inertia import missing_rotors, slow_rotors
 from robodyn_ros.safety import oscillation
@@ -157,18 +157,18 @@ class Status:
     def feedback_part(self) -> float:
         """Return the part of the feedback that the intervals of the torques permit."""
         p = self.arm.program
-        return float(feedback_share.stable_share(
+        return float(feedback.stable_share(
             self._m.share, float(p.law_damping), float(p.law_stiffness),
             float(self._m.acceptance.plausibility.delay)))
 
     @property
     def _lowered(self) -> tuple[float, float]:
         """Return the least factor of a natural frequency, in (0, 1], and the kd of its joint."""
-        if self.law_at_work not in feedback_share.LAWS:
+        if self.law_at_work not in feedback.LAWS:
             return 1.0, 0.0
-        design, interval = self.arm.design, float(feedback_share.interval(self._m.share))
+        design, interval = self.arm.design, float(feedback.interval(self._m.share))
         kp, kd = TRACKING[self.law_at_work].rates(design.gains, design.task_gains)
-        factors = np.array(feedback_share.factors(kp, kd, np.full(len(kp), interval)))
+        factors = np.array(feedback.factors(kp, kd, np.full(len(kp), interval)))
         worst = int(np.argmin(factors))
         return float(factors[worst]), float(kd[worst])
 
@@ -179,12 +179,12 @@ class Status:
 
     @property
     def unstable_gains(self) -> str:
-        """Return why natural frequencies are lowered, see `feedback_share`; '' if they are not."""
+        """Return why natural frequencies are lowered, see `feedback`; '' if they are not."""
         lowered, kd = self._lowered
         if lowered == 1.0:
             return ''
         share = self._m.share
-        late, interval = float(share.lag), float(feedback_share.interval(share))
+        late, interval = float(share.lag), float(feedback.interval(share))
         causes = ([f'a torque every {1e3 * (interval - late):.2g} ms'] * (interval > late)
                   + [f'states up to {1e3 * late:.2g} ms late'] * (late > _NOTICED * interval))
         return (f'the natural frequency of the error is lowered to {100.0 * lowered:.0f} %: '

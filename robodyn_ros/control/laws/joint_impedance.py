@@ -46,7 +46,7 @@ def shaped_impedance(arm, x):
 
     spring = pd(x, x.stiffness, damping(x, x.apparent_inertia))
     # scaled like the damping that stabilises it, see `contact.feedback`
-    contact = [x.authority[0] * torque for torque in x.contact]
+    contact = [x.feedback_scale[0] * torque for torque in x.contact]
     return {**arm.motion(x.q, x.qd, x.qdd_ref), Term.FEEDBACK: moved(spring),
             Term.INTEGRAL: difference(moved(contact), contact),
             # known wrenches are included in the observed torque

@@ -139,7 +139,7 @@ def tracking_terms(law: Law, tree, runtime, x, frame=None):
         Term.EXTERNAL: x.external, Term.EFFORT: x.effort, **own}
     for term in (Term.FEEDBACK, Term.NULL_SPACE):
         if term in terms:
-            terms[term] = [x.authority[0] * torque for torque in terms[term]]
+            terms[term] = [x.feedback_scale[0] * torque for torque in terms[term]]
     return [*compose(tree.nv, terms, x.limit), *report]
 
 

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from robodyn_ros.control.steps import predict
 from robodyn_ros.control.steps.light_joints import admissible_parts
-from robodyn_ros.control.steps.momentum_observer import observe, stable_part
-from robodyn_ros.control.steps.resolved_rate import reach_step
+from robodyn_ros.control.steps.observer import residual_rows, stable_part
+from robodyn_ros.control.steps.pose_motion import reach_step
 from robodyn_ros.dynamics import algorithms
 from robodyn_ros.dynamics.jit.flow import call
 from robodyn_ros.dynamics.jit.nested import flatten
@@ -103,8 +103,8 @@ def _predict(robot, runtime, *state):
 
 
 def _observe(robot, runtime, q, qd, torque, known, motion, gains, step, memory):
-    return observe(robot.tree, runtime, q, qd, torque, known, motion,
-                   *_rows(gains, robot.tree.nv), step, memory)
+    return residual_rows(robot.tree, runtime, q, qd, torque, known, motion,
+                         *_rows(gains, robot.tree.nv), step, memory)
 
 
 def wrench_torques(tree, runtime, q, wrenches):

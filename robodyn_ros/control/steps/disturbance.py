@@ -34,10 +34,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from robodyn_ros.control.friction import smoothed_sign, SMOOTHING
+from robodyn_ros.control.steps import collision, feedback, laws, loads, transition
 from robodyn_ros.dynamics.jit.blocks import block, joints, scalar
-from robodyn_ros.dynamics.jit.flags import all_finite, equal, flag, no, when
+from robodyn_ros.dynamics.jit.flags import all_finite, all_of, any_of, equal, flag, no, when
+from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
-from robodyn_ros.dynamics.jit.vectors import clipped, difference, positive, product, zeros
+from robodyn_ros.dynamics.jit.vectors import (
+    added, clipped, difference, positive, product, zeros)
+from robodyn_ros.safety import oscillation
 
 _SMALL = 3e-4  # rad or m, error that teaches nothing: perfect arms are not affected
 _LARGE = 0.1   # rad or m, error beyond which it has other causes than a wrong model
@@ -80,7 +84,7 @@ def ready(m):
     return m.prompt >= _WAIT
 
 
-def kept(m, gains, compensates, prompt, dt, fades, bias_fades):
+def without_learning(m, gains, compensates, prompt, dt, fades, bias_fades):
     """
     Return the memory after a cycle in which nothing is learned.
 
@@ -113,7 +117,7 @@ def restarted(m, flag_):
 
 def update(m, p, gains, moved, error, reference, K):
     """
-    Return the memory after a state; m: that of `kept`.
+    Return the memory after a state; m: that of `without_learning`.
 
     gains: in use. moved: function that returns G times accelerations. error: of the position. K:
     bandwidth, rad/s.
@@ -192,3 +196,48 @@ def _direction(velocity):
 
 def _at_rest(velocity, acceleration):
     return equal(velocity, 0.0) & equal(acceleration, 0.0)
+
+
+# --- of a cycle ----------------------------------------------------------------------------------
+
+def compensated(body, m, p, gains, light, row, q, dt, flags):
+    """
+    Return the memory of the compensation of disturbances after a torque of a law.
+
+    gains, light: in use. flags: the law compensates; the error is that of its whole feedback; the
+    torque is one between two states.
+    """
+    compensates, learns, between = flags
+    error, seen = difference(m.motion.reference.q, q), m.acceptance.plausibility
+    estimated = flag(seen.delay)
+    # with the compensation the feedback is stiffer than that of the law alone
+    prompt = equal(feedback.stable_share(
+        m.share, 2.0 * p.law_damping, 2.0 * p.law_stiffness), 1.0)
+    # loads that change may have been learned
+    settled = loads.settled(m.loads)
+    shaken = oscillation.recent(m.oscillation)  # what was learned then drives a soft joint away
+    kept = without_learning(m.disturbance, gains, compensates, prompt, dt, fades=estimated
+                            | shaken, bias_fades=any_of([estimated, no(settled), shaken]))
+    computed_torque = equal(row, laws.ROWS['computed_torque'])
+    # the error of a joint with strongly reduced gains shows little
+    significant = computed_torque | all_of([part >= 0.9 for part in light.scale])
+
+    def learned():
+        K = bandwidth(replace(gains, feedback_inertia=p.gains.feedback_inertia),
+                      when(computed_torque, light.scale, zeros(q)))
+
+        def moved(acceleration):
+            return choose(computed_torque, [
+                lambda: product(product(light.scale, gains.inertia), acceleration),
+                lambda: added(body.part('inertial', q, gains.armature, acceleration),
+                              product(gains.feedback_inertia, acceleration))])
+
+        return update(
+            kept, p.disturbance, gains, moved, error, m.motion.reference, K)
+
+    steady = all_of([
+        compensates, learns, ready(kept), significant, settled, no(estimated),
+        no(seen.undecided), no(m.motion.fault.code), no(transition.under_way(m.transition)),
+        no(collision.present(m.collision, p.collision))])
+    return choose(steady, [
+        lambda: when(between, kept, interrupted(kept)), learned])

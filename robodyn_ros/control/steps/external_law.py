@@ -8,9 +8,15 @@ takes over again when its mode is chosen again.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
+
+from robodyn_ros.control.steps import laws, modes, transition
+from robodyn_ros.control.terms import Term
 from robodyn_ros.dynamics.jit.blocks import block, joints, numbers, scalar
 from robodyn_ros.dynamics.jit.flags import all_of, equal, flag, no, when
-from robodyn_ros.dynamics.jit.vectors import difference
+from robodyn_ros.dynamics.jit.flow import choose
+from robodyn_ros.dynamics.jit.vectors import difference, zeros
 
 NONE, OWN, LINEAR = 0.0, 1.0, 2.0
 
@@ -70,3 +76,58 @@ def linear_torque(p, q, qd):
     width = len(error)
     return [sum(k * e for k, e in zip(p.gain[i * width:(i + 1) * width], error))
             for i in range(len(q))]
+
+
+# --- of a cycle ----------------------------------------------------------------------------------
+
+def terms(robot, functions, body, now, ready, follows, q, qd, wrench_torque, m, p):
+    """Return the state of the external laws, the rows of their torque, and the memory."""
+    ext_law, motion_ = m.external_law, m.motion
+    at_rest = equal(motion_.mode, modes.HOLD)
+    active_law = candidate(ext_law, p.external_law, now, ready, at_rest)
+    reference, nothing = motion_.reference, zeros(q)
+    x = SimpleNamespace(
+        q=q, qd=qd, q_ref=reference.q, qd_ref=reference.qd, qdd_ref=reference.qdd,
+        effort=reference.effort, external=wrench_torque, integral=nothing, disturbance=nothing,
+        contact=nothing)
+    none = [nothing for _ in Term], 0.0
+
+    def own():
+        rows_, report = laws.evaluate(functions.laws, laws.OWN, body, x, p.gains, p.task, 1.0,
+                                      p.limits.effort)
+        return rows_, report[0]
+
+    def linear():
+        rows_ = [nothing for _ in Term]
+        rows_[Term.EFFORT] = p.external_law.feedforward
+        rows_[Term.FEEDBACK] = linear_torque(p.external_law, q, qd)
+        return rows_, 0.0
+
+    rows_, problem = choose(active_law, [lambda: none, own, linear])
+    failed = flag(problem)
+    motion_ = modes.latched(motion_, failed, modes.event(problem))
+    # an interrupted motion in addition to that of the law itself
+    interrupted = when(failed & modes.moves(motion_, p.motion), 1.0, 0.0)
+    motion_ = replace(motion_, interruptions=motion_.interruptions + interrupted)
+    ext_law = disabled(ext_law, failed, problem)
+    active_law = when(failed, NONE, active_law)
+    changes = follows & no(equal(active_law, ext_law.active))
+    takes_over = changes & equal(active_law, LINEAR)
+    ends = all_of([changes, no(takes_over), equal(ext_law.active, LINEAR)
+                   | flag(ext_law.disabled)])
+    silence = when(equal(ext_law.chosen, LINEAR), modes.NO_LINEAR_FEEDBACK, 0.0)
+    reason = modes.event(when(ext_law.disabled, ext_law.reason, silence))
+    # a fault has more evidence than its code
+    reason = when(equal(reason.code, motion_.fault.code), motion_.fault, reason)
+    motion_ = modes.act(
+        robot, motion_, p.motion,
+        when(takes_over, modes.LINEAR, when(ends, modes.STOP, motion_.mode)),
+        when(takes_over, modes.RELEASE, when(ends, modes.STOP_FROM_STATE, modes.KEEP)),
+        when(takes_over, modes.NOTHING, when(ends, reason, motion_.message)), q, qd)
+    driven = follows & equal(active_law, LINEAR)
+    motion_ = replace(motion_, reference=when(
+        driven, modes.Reference(q, qd, nothing, nothing), motion_.reference))
+    ext_law = replace(ext_law, active=when(follows, active_law, NONE),
+                      disabled=when(changes | no(follows), 0.0, ext_law.disabled))
+    return ext_law, rows_, replace(
+        m, motion=motion_, transition=transition.begin(m.transition, p.transition, changes))

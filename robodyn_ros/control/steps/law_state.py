@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from robodyn_ros.control.steps import laws, learning
+from robodyn_ros.control.terms import Term
 from robodyn_ros.dynamics.jit.blocks import block, numbers, scalar
-from robodyn_ros.dynamics.jit.flags import all_of, equal, finite, flag, no, when
+from robodyn_ros.dynamics.jit.flags import all_of, any_above, equal, finite, flag, no, when
+from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum, sqrt
-from robodyn_ros.dynamics.jit.vectors import positive
+from robodyn_ros.dynamics.jit.vectors import difference, positive, product, zeros
+from robodyn_ros.safety import oscillation
 
 _ROUNDING = 1e-12  # relative difference below which a change of stiffness is complete
 
@@ -89,3 +95,66 @@ def update_stiffness(m, dt, error, dissipated, tank):
     settled = all_of([equal(v, t) for v, t in zip(m.value, m.target)])
     return type(m)(when(near, m.target, value), m.target, m.rate,
                    when(settled, energy, minimum(budget - paid, tank)), m.change)
+
+
+# --- of a cycle ----------------------------------------------------------------------------------
+
+def update_law_state(robot, functions, body, flags, law, terms, follows, undisturbed, m, p):
+    """
+    Return the memory after updating the state of the laws; unchanged in a cycle of silence.
+
+    law: see `torque.law_terms`. terms: of the torque that is sent. Flags. follows: the built-in
+    law follows a reference. undisturbed: the torque is that of the law, with its whole feedback.
+    """
+    dt, q, qd, report = flags.dt, law.q, law.qd, law.report
+    reference = m.motion.reference
+    error = difference(reference.q, q)
+    integrates, has_springs, adapts, cartesian = (
+        follows & laws.one_of(p.law, names) for names in (
+            laws.INTEGRATE, laws.SPRING, laws.ADAPT, laws.CARTESIAN))
+
+    def integrated():
+        cut = choose(any_above([absolute(x) for x in terms[Term.LIMIT]], 0.0), [
+            lambda: zeros(q), lambda: body.response(q, terms[Term.LIMIT])])
+        return integrate(m.integral, dt, error, cut, p.gains)
+
+    integral = choose(integrates & any_above(p.gains.ki, 0.0),
+                      [lambda: zeros(q),
+                       lambda: choose(undisturbed, [lambda: m.integral, integrated])])
+
+    def stiffness_changed():
+        feedback = terms[Term.FEEDBACK]
+        spring_torque = choose(laws.one_of(p.law, laws.SHAPE), [lambda: feedback, lambda: product(
+            p.gains.apparent_inertia, body.response(q, feedback))])
+        damping = difference(spring_torque, product(m.springs.value, error))
+        power = sum(d * (r - v) for d, r, v in zip(damping, reference.qd, qd))
+        return update_stiffness(m.springs, dt, error, power, p.tank)
+
+    springs = choose(has_springs, [
+        lambda: completed(m.springs, 1.0),
+        lambda: choose(undisturbed, [lambda: m.springs, stiffness_changed])])
+    # the power of filtered velocities is not that of the dampers
+    dissipated = when(oscillation.filters(m.oscillation), 0.0, report[19])
+    task = choose(cartesian, [
+        lambda: completed(m.task_springs, 1.0),
+        lambda: choose(undisturbed, [
+            lambda: m.task_springs, lambda: update_stiffness(
+                m.task_springs, dt, report[:6], dissipated, p.tank)])])
+    learns = all_of([
+        adapts, undisturbed, no(m.motion.fault.code), no(oscillation.lowered(m.oscillation)),
+        *[equal(x, 0.0) for term in (Term.LIMIT, Term.EXTERNAL, Term.EFFORT)
+          for x in terms[term]],
+        # the error must be that of full gravity compensation
+        *[equal(x, 1.0) for x in p.gains.gravity_scale],
+        # an estimate from a joint with strongly reduced gains is not reliable
+        *[x >= 0.9 for x in m.light.scale]])
+    kept = replace(m.learning, active=learns), m.loads.learned
+    learned, parameters = kept if robot.slot is None else choose(learns, [
+        lambda: kept, lambda: learning.update(
+            functions.learning, body, kept[0], p.learning, dt,
+            [q, qd, reference.q, reference.qd, reference.qdd,
+             p.gains.sliding], kept[1], robot.slot)])
+    after = replace(m, integral=integral, springs=springs, task_springs=task, learning=learned,
+                    loads=replace(m.loads, learned=parameters))
+    idle = replace(m, learning=replace(m.learning, active=0.0))
+    return when(flags.silent, idle, after)

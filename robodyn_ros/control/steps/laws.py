@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 from types import SimpleNamespace
 
+from robodyn_ros.control.gains import GainsBlock, TaskGainsBlock
 from robodyn_ros.control.laws.table import floating_terms, TRACKING, tracking_terms
-from robodyn_ros.control.steps.gains import Program as Gains, Task
 from robodyn_ros.control.terms import SIZE as REPORT, Term
 from robodyn_ros.dynamics.jit.blocks import size, unpack
 from robodyn_ros.dynamics.jit.flags import any_of, equal, when
@@ -35,8 +35,8 @@ INPUTS = ('runtime', 'arrays', 'gains', 'task', 'share', 'limit')
 def sizes(dimensions) -> tuple[int, ...]:
     """Return the lengths of the `INPUTS` of a law."""
     n = dimensions['joints']
-    return (dimensions['runtime'], len(ARRAYS) * n, size(Gains, dimensions),
-            size(Task, dimensions), 1, n)
+    return (dimensions['runtime'], len(ARRAYS) * n, size(GainsBlock, dimensions),
+            size(TaskGainsBlock, dimensions), 1, n)
 
 
 def output_size(dimensions) -> int:
@@ -48,7 +48,7 @@ def quantities(arrays, gains, dimensions):
     """Return the inputs of a law and its gains by name."""
     n = dimensions['joints']
     rows = {each: arrays[k * n:(k + 1) * n] for k, each in enumerate(ARRAYS)}
-    return SimpleNamespace(**vars(unpack(Gains, gains, dimensions)), **rows)
+    return SimpleNamespace(**vars(unpack(GainsBlock, gains, dimensions)), **rows)
 
 
 def motion_of(x):
@@ -67,10 +67,10 @@ def body_of(name, tree, frame, dimensions):
     """Return a law as a function of its inputs, over scalars."""
     def law(runtime, arrays, gains, task, share, limit):
         x = quantities(arrays, gains, dimensions)
-        task = vars(unpack(Task, task, dimensions))
+        task = vars(unpack(TaskGainsBlock, task, dimensions))
         task = SimpleNamespace(**{key: value if isinstance(value, list) else [value]
                                   for key, value in task.items()})
-        x.task, x.authority, x.limit = task, share, limit
+        x.task, x.feedback_scale, x.limit = task, share, limit
         if name == NAMES[0]:
             return [floating_terms(tree, runtime, x), [0.0] * REPORT]
         of_law = TRACKING[name]

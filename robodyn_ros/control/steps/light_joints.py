@@ -4,7 +4,7 @@ Reduction of gains at light joints, for laws whose feedback is not scaled by the
 A damping D in N m s/rad on an arm of inertia M makes velocities decay at the eigenvalues of
 M^-1 D. A wrist, or a joint in line with others in a stretched arm, may have so little inertia that
 one of them is thousands per second, where D is designed for the typical inertia. With torques T
-apart they must stay below 2 / T, and the stiffness below 2 D / T, see `feedback_share`; a part of
+apart they must stay below 2 / T, and the stiffness below 2 D / T, see `feedback`; a part of
 both is permitted here. With B = D^1/2 M^-1 D^1/2 and factors f_j on the damping of each joint the
 matrix f D M^-1 is similar to f B, and by Gershgorin's circles
 
@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from robodyn_ros.control.steps import laws
-from robodyn_ros.control.steps.feedback_share import DAMPED, found_delay, UNDAMPED
+from robodyn_ros.control.steps.feedback import DAMPED, found_delay, UNDAMPED
 from robodyn_ros.dynamics.jit.blocks import block, joints, scalar
 from robodyn_ros.dynamics.jit.flags import any_above, equal, when
 from robodyn_ros.dynamics.jit.flow import choose
@@ -90,7 +90,7 @@ def reduced(body, m, row, q, gains, task, gap, lag, share):
     lag : scalar
         Lateness of the states (s).
     share : Program
-        Delay from torque to velocity that no stamp shows, see `feedback_share`: computed torque
+        Delay from torque to velocity that no stamp shows, see `feedback`: computed torque
         bears an assumed one, the other laws what was measured, since a spring is to be as
         stiff as it was requested.
 

@@ -125,7 +125,11 @@ def _sampled(m, p, qd):
 
 
 def applied(m, p, torque):
-    """Return the torques of a cycle with the doublet."""
+    """Return the torques of a cycle, with the doublet while it is under way."""
+    return choose(under_way(m), [lambda: torque, lambda: _with_doublet(m, p, torque)])
+
+
+def _with_doublet(m, p, torque):
     odd = any_of([equal(m.part, float(k)) for k in range(1, EDGES, 2)])
     sign = when(odd, -1.0, 1.0)
     pulse = m.rest + when(m.part < EDGES - 0.5, sign * p.amplitude, 0.0)

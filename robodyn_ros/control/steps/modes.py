@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 import math
 
-from robodyn_ros.control.steps import path, path_time, pose_motion, predict, shutdown, stop_profile
+from robodyn_ros.control.steps import path, path_time, pose_motion, shutdown, stop_profile
 from robodyn_ros.dynamics.jit.blocks import block, joints, part, scalar
 from robodyn_ros.dynamics.jit.flags import all_of, any_of, equal, first_of, flag, no, when
 from robodyn_ros.dynamics.jit.flow import choose
@@ -111,7 +111,7 @@ def decide(m, p, flags):
     """
     Return the next mode before the reference is updated: mode, action, message.
 
-    flags: flags and events of this cycle, see `requests.cycle_flags`.
+    flags: flags and events of this cycle, see `requests.decide`.
     """
     new = no(equal(p.request, m.request))
 
@@ -312,35 +312,3 @@ def torque_failure(verdict):
 def latched(m, fails, failure):
     """Return the memory with a fault latched, where a flag holds; an earlier fault is kept."""
     return replace(m, fault=when(fails & no(flag(m.fault.code)), failure, m.fault))
-
-
-# --- the reference, and the state that it is compared with ---------------------------------------
-
-def advance_reference(robot, body, table, flags, predicted, m, p):
-    """Return the memory of the motion, and the state: close to the reference during silence."""
-    motion_ = rejoined(robot, flags, predicted, m, p)
-    reference = motion_.reference
-    q, qd = when(flags.silent, [reference.q, reference.qd], [predicted.q, predicted.qd])
-    motion_, outcome = update(body, p.task.reach, p.limits.effort, table, motion_, p.motion,
-                              flags.now, flags.dt, q, qd)
-    mode, action, message, result = conclude(motion_, p.motion, outcome)
-    motion_ = replace(act(robot, motion_, p.motion, mode, action, message, q, qd), result=result)
-    near = predict.plausible(predicted, flags.dt, motion_.reference.q)
-    diverged = flags.silent & no(near)
-    at_reference = predict.Memory(motion_.reference.q, motion_.reference.qd)
-    return motion_, when(diverged, at_reference, predicted)
-
-
-def rejoined(robot, flags, predicted, m, p):
-    """
-    Return the memory of the motion; a stop during silence goes on from a prediction that left it.
-
-    At the begin of silence the arm may be faster than the reference, as no torque was sent until
-    then, and come to rest far behind it. Without the prediction it would not be braked there.
-    """
-    stopped = equal(m.motion.mode, STOP) | equal(m.motion.mode, HOLD)
-    near = predict.plausible(predicted, flags.dt, m.motion.reference.q)
-    leaves = all_of([flags.silent, m.coasting, stopped, no(near),
-                     predict.usable(predicted, flags.dt)])
-    return choose(leaves, [lambda: m.motion, lambda: stop_from(
-        robot, m.motion, p.motion, flags.dt, predicted.q, predicted.qd)])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from robodyn_ros.control.steps import wrenches
 from robodyn_ros.dynamics.algorithms import forward_dynamics, gravity
 from robodyn_ros.dynamics.jit.blocks import block, joints
@@ -22,22 +24,25 @@ class Memory:
     qd: list = joints('rad/s', 'Velocity, likewise.')
 
 
-def predict_state(robot, body, external, flags, state, m):
+def predict_state(body, flags, state, m, p):
     """
-    Return the measured or predicted state, and -J^T w of the known wrenches there.
+    Return the memory with the measured or predicted state, and -J^T w of the known wrenches there.
 
     Between two states the prediction is used until they are silent, `stale.hold` after the newest;
     from then on until they return, however long that takes: of an arm that is brought to rest.
     """
+    external = wrenches.update(m.external, p.external, flags.now, flags.dt)
     wrench_torque = wrenches.torque(body, when(flags.fresh, state.q, m.predicted.q),
                                     external.wrench)
     predicted = choose(flags.fresh, [
         lambda: update(body, m.predicted, when(
             flags.silent, difference(m.sent, wrench_torque), added(m.sent, m.observer.external)),
-            flags.dt, robot.longest_pause),
+            flags.dt, body.robot.longest_pause),
         lambda: Memory(state.q, state.qd)])
     near = plausible(predicted, flags.dt, m.q)
-    return (when(near | no(flags.between), predicted, Memory(m.q, m.qd)), wrench_torque)
+    predicted = when(near | no(flags.between), predicted, Memory(m.q, m.qd))
+    return replace(m, external=external, predicted=predicted), when(
+        flags.silent, wrench_torque, wrenches.torque(body, predicted.q, external.wrench))
 
 
 def update(body, m, torque, dt, longest_pause):

@@ -6,7 +6,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 from robodyn_ros.control.steps import (
-    collision, disturbance, external_law, feedback_share, gravity_check, law_state, laws, learning,
+    collision, disturbance, external_law, feedback, gravity_check, law_state, laws, learning,
     loads, modes, observer, predict, reflection, shutdown, transition, wrenches)
 from robodyn_ros.control.steps.body import Body
 from robodyn_ros.dynamics.jit.flags import (
@@ -75,7 +75,7 @@ def apply_requests(robot, functions, requests, state, m, p):
     start = [when(absolute(t) < MAX_PLAUSIBLE_VALUE, minimum(maximum(t, -most), most), 0.0) for t,
              most in zip(start, p.limits.effort)]
     time_set_back = located & (m.share.since > now)  # the clock was set back
-    share = feedback_share.growing(m.share, now, restarts | time_set_back)
+    share = feedback.growing(m.share, now, restarts | time_set_back)
     return replace(
         m, acceptance=acceptance.reset(m.acceptance, state, begins), before=now, q=q,
         qd=qd, coasting=when(located, 0.0, m.coasting),
@@ -88,7 +88,7 @@ def apply_requests(robot, functions, requests, state, m, p):
         observer=observer.restarted(m.observer, located),
         collision=collision.reset(m.collision, begins),
         disturbance=disturbance.restarted(m.disturbance, begins),
-        share=feedback_share.restarted(share, begins),
+        share=feedback.restarted(share, begins),
         gravity_check=gravity_check.started(m.gravity_check, begins, q, qd),
         oscillation=oscillation.restarted(oscillation.reset(
             m.oscillation, requests.reset), begins),
@@ -146,7 +146,7 @@ def cycle_flags(robot, state, m, p, requests, clock, stops, silence):
 
 
 def update_shutdown(requests, flags, state, m, p):
-    """Return the memory of a shutdown, and add its flags `settled` and `swings` to `flags`."""
+    """Return the memory of a shutdown, and flags: the arm has come to rest; it swings."""
     off = any_of([requests.to.take_over, requests.to.deactivate,
                   equal(m.motion.mode, modes.INACTIVE)])
     before = shutdown.requested(m.motion.shutdown, p.motion.shutdown, off)
@@ -168,24 +168,28 @@ def update_shutdown(requests, flags, state, m, p):
         swings = shutdown.swings(before, after, moves)
         return shutdown.next_stage(after, settled, swings), settled, swings
 
-    after, flags.settled, flags.swings = choose(flag(before.attempt), [idle, ending])
-    return after
+    return choose(flag(before.attempt), [idle, ending])
 
 
-def decide(robot, requests, flags, state, m, p):
-    """Return the memory with the next mode, by requests, state and collisions."""
+def decide(robot, requests, flags, hit, state, m, p):
+    """
+    Return the memory with the next mode, by requests, state and collisions.
+
+    hit: flag that a collision begins that counts.
+    """
     before = m.motion
     cleared = requests.reset | requests.to.take_over
-    ending = update_shutdown(requests, flags, state, m, p)
+    ending, settled, swings = update_shutdown(requests, flags, state, m, p)
     motion_ = replace(before, shutdown=ending, fault=when(cleared, modes.NOTHING, before.fault),
                       message=when(requests.reset, modes.NOTHING, before.message))
     motion_ = modes.latched(motion_, flags.fails, flags.failure)
     joint = m.collision.joint
-    flags.collision = modes.Event(modes.COLLIDED, joint, m.collision.torque,
-                                  element(p.collision.threshold, joint), 0.0)
-    motion_ = modes.latched(motion_, flags.hit, flags.collision)
-    flags.hit_floats = equal(p.collision.reaction, collision.FLOAT)
-    mode, action, message = modes.decide(motion_, p.motion, flags)
+    collided = modes.Event(modes.COLLIDED, joint, m.collision.torque,
+                           element(p.collision.threshold, joint), 0.0)
+    motion_ = modes.latched(motion_, hit, collided)
+    mode, action, message = modes.decide(motion_, p.motion, SimpleNamespace(
+        **vars(flags), settled=settled, swings=swings, hit=hit, collision=collided,
+        hit_floats=equal(p.collision.reaction, collision.FLOAT)))
     q, qd = when(flags.fresh, [state.q, state.qd], [m.q, m.qd])
     after = modes.acknowledged(modes.act(robot, motion_, p.motion, mode, action, message, q, qd),
                                p.motion)
@@ -196,19 +200,19 @@ def decide(robot, requests, flags, state, m, p):
     blends = any_of(
         [requests.to.take_over, requests.to.float & no(floats), requests.to.follow & floats,
          requests.to.reach & modes.externally_driven(before), flags.silent & no(m.coasting),
-         flags.settled, flags.swings, equal(action, modes.STOP_FROM_REFERENCE)
+         settled, swings, equal(action, modes.STOP_FROM_REFERENCE)
          & modes.externally_driven(before)])
     # a passive stop does not continue the torque of an unstable loop
     released = equal(after.mode, modes.PASSIVE) & no(equal(before.mode, modes.PASSIVE))
-    cancelled = any_of([flags.hit, released, requests.resumes & no(modes.no_reference(before))])
+    cancelled = any_of([hit, released, requests.resumes & no(modes.no_reference(before))])
     blended = transition.begin(m.transition, p.transition, requests.switch | blends, m.followed
                                & no(blends))
     ext_law = external_law.disabled(m.external_law, flags.fails | requests.disables_all,
                                     when(flags.fails, flags.failure.code, p.motion.code))
     linear = equal(ext_law.chosen, external_law.LINEAR)
     ext_law = external_law.disabled(ext_law, requests.disables_linear & linear, p.motion.code)
-    ext_law = external_law.disabled(ext_law, flags.hit, modes.COLLIDED)
-    ext_law = external_law.released(ext_law, flags.hit | flags.silent)
+    ext_law = external_law.disabled(ext_law, hit, modes.COLLIDED)
+    ext_law = external_law.released(ext_law, hit | flags.silent)
     return replace(m, motion=after, switch=p.switch, external_law=ext_law,
                    transition=transition.cancel(blended, cancelled),
                    loads=loads.completed(m.loads, p.loads, requests.to.deactivate))

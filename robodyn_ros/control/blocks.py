@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from robodyn_ros.control.gains import GainsBlock, TaskGainsBlock
 from robodyn_ros.control.steps import (
     collision, disturbance, external_law, feedback, gravity_check, law_state,
@@ -40,8 +42,8 @@ class Memory:
     transition: transition.Memory = part(transition.Memory)
     switch: float = scalar('', 'Last change of law, gains or limits begun.')
     integral: list = joints('rad/s^2', 'Integral of the error.')
-    springs: law_state.Springs = part(law_state.Springs)
-    task_springs: law_state.TaskSprings = part(law_state.TaskSprings)
+    springs: Any = part(law_state.Springs)
+    task_springs: Any = part(law_state.TaskSprings)
     report: list = numbers('report', 'SI', 'Report of a Cartesian law, see `TaskReport`.')
     followed: float = scalar('', 'Flag: a built-in law followed the reference in the last cycle.')
     followed_motion: list = numbers('motion', 'SI', 'State and reference of it, in the order of '

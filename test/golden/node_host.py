@@ -92,9 +92,12 @@ class _Wiring(components.Components):
         subscription = components.PolledSubscription
         components.PolledSubscription = lambda *_: states
         try:
-            self._open_cycle(node, values, True)
+            self._open_cycle(node, values)
         finally:
             components.PolledSubscription = subscription
+        self.activation = components.Activation(
+            node, controller, self.cycle, self.states, self.guard, self.other_commanders,
+            values.control.limits.driver_compensates_gravity, '')
         self.writer = EffortWriter(controller.model.joint_names,
                                    values.command.command_joints)
         self.law_clock, self._sent, self._send = self._clock, sent, self._output.command

@@ -118,6 +118,11 @@ def names() -> list[str]:
     return sorted(path.stem for path in _FOLDER.glob('*.yaml') if path != _REFUSED)
 
 
+def profiles() -> dict[str, Profile]:
+    """Return all profiles by name (raises as `read`)."""
+    return {each: read(_FOLDER / f'{each}.yaml') for each in names()}
+
+
 def refused() -> dict[str, str]:
     """Return the arms that cannot be controlled by torque, with the reason."""
     return {str(name): str(why) for name, why in
@@ -135,16 +140,16 @@ def load(name: str) -> tuple[str, Profile]:
 
     """
     wanted = _plain(name)
-    profiles = {each: read(_FOLDER / f'{each}.yaml') for each in names()}
-    for each, profile in profiles.items():
+    all_profiles = profiles()
+    for each, profile in all_profiles.items():
         if wanted in map(_plain, (each, *profile.also)):
             return each, profile
     for each, why in refused().items():
         if wanted == _plain(each):
             raise ParameterError(f'{name} cannot be controlled by torque: {why}', arm=name)
-    known = [*profiles, *(other for each in profiles.values() for other in each.also)]
+    known = [*all_profiles, *(other for each in all_profiles.values() for other in each.also)]
     raise ParameterError(f'there is no profile of an arm {shown(name)}; '
-                         f'{near_matches(name, known)} (all: {", ".join(profiles)})', arm=name)
+                         f'{near_matches(name, known)} (all: {", ".join(all_profiles)})', arm=name)
 
 
 def _plain(name: str) -> str:

@@ -83,8 +83,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _list(out: Steps) -> int:
-    for name in arms.names():
-        profile = arms.load(name)[1]
+    for name, profile in arms.profiles().items():
         out.write_line(f'{name:<9}{profile.title}; {profile.driver.partition(" (")[0]}'
                        + '; cannot be commanded yet' * (profile.command.way == arms.NOTHING))
     for line in ('',
@@ -125,14 +124,19 @@ def _robot(profile: arms.Profile, options: argparse.Namespace) -> Robot:
         raise ParameterError('name the URDF of the arm with --urdf; the driver publishes it on '
                              'robot_description')
     numbers = profile.parameters
-    return Robot(options.urdf, **arms.robot_for(profile, read_source(options.urdf)),
-                 locked=tuple(options.lock), gravity=tuple(options.gravity),
-                 effort_limit=numbers.effort_limit, velocity_limit=numbers.velocity_limit)
+    robot = Robot(options.urdf, **arms.robot_for(profile, read_source(options.urdf)),
+                  locked=tuple(options.lock), gravity=tuple(options.gravity),
+                  effort_limit=numbers.effort_limit, velocity_limit=numbers.velocity_limit)
+    moving = robot.load().joint_names
+    if set(moving) != set(profile.joints):
+        raise ParameterError(
+            f'the chain of the URDF moves {", ".join(moving)}, the profile has '
+            f'{", ".join(profile.joints)}: lock the others with --lock')
+    return robot
 
 
 def _write(name: str, profile: arms.Profile, options: argparse.Namespace, out: Steps) -> None:
     robot = _robot(profile, options)
-    _same_joints(profile, robot.load())
     notes = [f'{profile.title}, {profile.driver}. {profile.parameters.source}']
     texts = {'arm.yaml': first_parameters(
         robot, profile.parameters.driver_compensates_gravity, arms.parameters_of(name, profile),
@@ -146,13 +150,6 @@ def _write(name: str, profile: arms.Profile, options: argparse.Namespace, out: S
         path.write_text(text, encoding='utf-8')
         out.write_line(f'written: {path}')
     out.write_line()
-
-
-def _same_joints(profile: arms.Profile, model: RobotModel) -> None:
-    if set(model.joint_names) != set(profile.joints):
-        raise ParameterError(
-            f'the chain of the URDF moves {", ".join(model.joint_names)}, the profile has '
-            f'{", ".join(profile.joints)}: lock the others with --lock')
 
 
 def _check(name: str, profile: arms.Profile, options: argparse.Namespace, out: Steps) -> int:
@@ -183,7 +180,6 @@ def _check(name: str, profile: arms.Profile, options: argparse.Namespace, out: S
 
 def _simulate(name: str, profile: arms.Profile, options: argparse.Namespace, out: Steps) -> int:
     robot = _robot(profile, options)
-    _same_joints(profile, robot.load())
     plugin = profile.command.way == arms.PLUGIN
     line = next_line(Path(name, 'arm.yaml'), options.namespace, profile.state.topic)
     for each in (

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
-from robodyn_ros.arms import load, names, PLUGIN, Profile
+from robodyn_ros.arms import PLUGIN, Profile, profiles
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.inspection.finding import Finding, listed, NOTE, STOP
 from robodyn_ros.inspection.live import judge
@@ -23,7 +23,8 @@ def foreign(profile: Profile, seen: Seen) -> list[Finding]:
     reported = list(dict.fromkeys(name for each in seen.messages for name in each.names))
     if not reported or set(profile.joints) & set(reported):
         return []
-    others = [name for name in names() if set(load(name)[1].named('').joints) <= set(reported)]
+    others = [name for name, each in profiles().items()
+              if set(each.named('').joints) <= set(reported)]
     remedy = (f'these are joints of {" or ".join(others)}' if others else
               'give the prefix of the joints with --prefix')
     return [Finding(STOP, 'driver', (

@@ -206,6 +206,7 @@ def watched(robot, x, m, p):
     interval = m.interval + _USUAL * (passed - m.interval)
     # velocity less that with which the arm would come to rest undisturbed
     error = scaled(p.damping, _away(x, m, p))
+    slows = passive_stop.update(m.passive, x.q, x.qd, robot.speeds, passed)
 
     def judged():
         seen = oscillation.update(m.oscillation, error, m.sent, robot.speeds,
@@ -220,13 +221,11 @@ def watched(robot, x, m, p):
         swings = driven | oscillation.lowered(seen)
         # the spring begins when the arm is slow from now on
         rest = passive_stop.started(x.q, x.qd)
-        slows = passive_stop.update(m.passive, x.q, x.qd, robot.speeds, passed)
         return replace(m, swings=when(swings, 1.0, 0.0), interval=interval, oscillation=seen,
                        careful=maximum(m.careful - passed / _BLEND, 0.0),
                        passive=when(swings | no(flag(m.careful)), rest, slows))
 
     def stopping():
-        slows = passive_stop.update(m.passive, x.q, x.qd, robot.speeds, passed)
         # faster than at first and than its limits: it falls, its gravity or payload is not as told
         falls = _speed(robot, x.qd) > maximum(m.fastest, 1.0)
         ends = no(flag(m.swings)) & (

@@ -19,7 +19,8 @@ from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.commands import CommandReader
 from robodyn_ros.nodes.controller.parameters import GuardSettings
 from robodyn_ros.nodes.conversions import nanoseconds, set_stamp
-from robodyn_ros.nodes.guard.configuration import loads_of, shared_parameters, TOPIC
+from robodyn_ros.nodes.guard.configuration import (
+    loads_of, loop_of, shared_parameters, TOPIC)
 from robodyn_ros.nodes.parameters import Parameters
 from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.nodes.publishers import quiet_publisher, send
@@ -293,9 +294,5 @@ class ConfigurationPublisher:
         if self._learned.any():
             learned = controller.adaptation.payload
             payloads[learned.link] = learned
-        loop = controller.design.loop
-        known = loop is not None and loop.known.all() and not loop.unknown.any()
-        measured = {f'loop_{name}': getattr(loop, name).tolist() if known else None
-                    for name in ('delay', 'excess')}
-        return {**self._parameters, **measured, **loads_of(
+        return {**self._parameters, **loop_of(controller.design.loop), **loads_of(
             payloads, controller.loads.gravity, controller.design.gains.armature)}

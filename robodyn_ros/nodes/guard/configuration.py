@@ -25,6 +25,7 @@ _TOLERANCE = 1e-9     # relative difference of equal limits
 _MAX_LENGTH = 65536   # characters of a message
 _MAX_SHOWN = 200      # characters of a value in an error message
 _MAX_PAYLOADS = 100
+_LOOP = 'delay', 'excess'  # of `MeasuredLoop`
 # keys whose values must be equal, and the parameters that determine them
 _PARAMETERS = {
     'model': 'urdf_file, robot_description, base, tip, locked or velocity_limit (digest of the '
@@ -76,6 +77,18 @@ def loads_of(payloads: Mapping[str, Payload], gravity: np.ndarray,
     return {'payloads': [{'link': load.link, 'mass': load.mass, 'com': load.com.tolist(),
                           'inertia': load.inertia.tolist()} for load in payloads.values()],
             'gravity': np.asarray(gravity).tolist(), 'armature': np.asarray(armature).tolist()}
+
+
+def loop_of(loop: Any) -> dict[str, Any]:
+    """Return what was measured, a `MeasuredLoop` or None: null unless all joints are known."""
+    known = loop is not None and loop.known.all() and not loop.unknown.any()
+    return {f'loop_{name}': getattr(loop, name).tolist() if known else None for name in _LOOP}
+
+
+def loop_from(configuration: Mapping[str, Any], size: int) -> list[np.ndarray]:
+    """Return delay and excess of `size` joints, infinite where they are null; may raise."""
+    return [np.full(size, np.inf) if configuration.get(f'loop_{name}') is None
+            else vector_from(configuration, f'loop_{name}', size) for name in _LOOP]
 
 
 def difference(own: Mapping[str, Any], other: Mapping[str, Any]) -> str:

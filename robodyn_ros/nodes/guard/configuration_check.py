@@ -13,7 +13,8 @@ from robodyn_ros.model import RobotModel
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.containment import contained
 from robodyn_ros.nodes.guard.configuration import (
-    configuration_from, difference, payloads_from, shared_parameters, TOPIC, vector_from)
+    configuration_from, difference, loop_from, payloads_from, shared_parameters, TOPIC,
+    vector_from)
 from robodyn_ros.nodes.guard.parameters import GuardSettings
 from robodyn_ros.nodes.guard.torque import GuardTorque
 from robodyn_ros.nodes.polling import PARTICIPANT, PolledSubscription
@@ -119,10 +120,7 @@ class ConfigurationCheck:
             payloads = payloads_from(configuration)
             torque.set_loads(payloads, vector_from(configuration, 'gravity', 3),
                              vector_from(configuration, 'armature', self._model.nv))
-            torque.set_loop(*(
-                np.full(self._model.nv, np.inf) if configuration.get(key) is None
-                else vector_from(configuration, key, self._model.nv)
-                for key in ('loop_delay', 'loop_excess')))
+            torque.set_loop(*loop_from(configuration, self._model.nv))
         except RobodynError as error:
             self._problem = str(error)
             return

@@ -65,15 +65,12 @@ class Robot(NamedTuple):
         Text of the URDF.
     from_topic : bool
         Whether another node publishes that text.
-    cut_off : str
-        Which joint the tip cuts off although it matters, see `dynamics.cut_off`; '' if none.
 
     """
 
     model: RobotModel
     urdf: str
     from_topic: bool
-    cut_off: str
 
 
 def load_robot(node: Node, values: RobotSettings, effort_limit: Numbers = ()) -> Robot:
@@ -101,9 +98,7 @@ def load_robot(node: Node, values: RobotSettings, effort_limit: Numbers = ()) ->
         The description or the selection is invalid.
 
     """
-    selection: dict[str, Any] = {
-        'base': values.base or None, 'tip': values.tip or None,
-        'locked': joint_values('locked', values.locked)}
+    selection = _selection(values)
 
     def model_of(source: str | Path) -> RobotModel:
         return RobotModel.from_urdf(source, values.gravity, **selection)
@@ -124,7 +119,18 @@ def load_robot(node: Node, values: RobotSettings, effort_limit: Numbers = ()) ->
             node.get_logger().warning(f'{name} of the parameters replaces that of the URDF: '
                                       + changes)
     urdf = source if isinstance(source, str) else source.read_text('utf-8', errors='replace')
-    return Robot(model, urdf, from_topic, cut_off(model, source, values.gravity, selection))
+    return Robot(model, urdf, from_topic)
+
+
+def problem_of_tip(robot: Robot, values: RobotSettings) -> str:
+    """Return which joint the tip cuts off although it matters, see `cut_off`; '' if none."""
+    return cut_off(robot.model, robot.urdf, values.gravity, _selection(values))
+
+
+def _selection(values: RobotSettings) -> dict[str, Any]:
+    """Return base, tip and locked joints as arguments of `RobotModel.from_urdf`."""
+    return {'base': values.base or None, 'tip': values.tip or None,
+            'locked': joint_values('locked', values.locked)}
 
 
 def _given(node: Node, values: RobotSettings) -> str | Path | None:

@@ -31,7 +31,7 @@ from robodyn_ros.nodes.controller.report import ControllerReport
 from robodyn_ros.nodes.controller.shared import SharedControl
 from robodyn_ros.nodes.controller.state_input import ControllerClock, StateInput
 from robodyn_ros.nodes.conversions import EffortWriter
-from robodyn_ros.nodes.description import load_robot
+from robodyn_ros.nodes.description import load_robot, problem_of_tip
 from robodyn_ros.nodes.parameters import Parameters
 from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.nodes.publishers import publisher_names
@@ -117,7 +117,8 @@ class Components:
         self.activation = Activation(node, self.controller, self.cycle, self.states, self.guard,
                                      self.other_commanders,
                                      values.control.limits.driver_compensates_gravity
-                                     if table.given(_GRAVITY) else None, robot.cut_off)
+                                     if table.given(_GRAVITY) else None,
+                                     problem_of_tip(robot, values.robot))
         self._open_inputs(node, values)
         self._configuration = ConfigurationPublisher(node, self.controller, table,
                                                      self._output.topic)

@@ -188,24 +188,6 @@ negate:
 return:
   ret void
 }
-; one or more doubles
-define internal void @copy(i64 %from, i64 %to, i64 %size) {
-start:
-  %source = inttoptr i64 %from to ptr
-  %target = inttoptr i64 %to to ptr
-  br label %loop
-loop:
-  %j = phi i64 [ 0, %start ], [ %j1, %loop ]
-  %f = getelementptr double, ptr %source, i64 %j
-  %t = getelementptr double, ptr %target, i64 %j
-  %x = load double, ptr %f
-  store double %x, ptr %t
-  %j1 = add i64 %j, 1
-  %more = icmp slt i64 %j1, %size
-  br i1 %more, label %loop, label %end
-end:
-  ret void
-}
 ; one lane of vectors to an array of doubles
 define internal void @take_lane(i64 %vectors, i64 %lane, i64 %size, i64 %scalars) {
 start:

@@ -153,13 +153,13 @@ def rollout_ir(step: Program, recorded: int, coupled: Coupled | None = None) -> 
         lines += [f'  %input{lane} = mul i64 %row{lane}, %ofrow',
                   f'  %record{lane} = mul i64 %row{lane}, %length']
     lines += [*begin, '  br label %step', 'step:',
-              *_alternating('k', '0', '%k1'), *_alternating('written', '0', '%written1'),
-              *_alternating('left', '%every', '%left1'),
-              *_alternating('bnow', '%bstate', '%bafter'),
-              *_alternating('bafter', '%bnext', '%bnow')]
+              *_variable('k', '0', '%k1'), *_variable('written', '0', '%written1'),
+              *_variable('left', '%every', '%left1'),
+              *_variable('bnow', '%bstate', '%bafter'),
+              *_variable('bafter', '%bnext', '%bnow')]
     if coupled:
-        lines += [*_alternating('now', '%memories', '%after'),
-                  *_alternating('after', '%others', '%now')]
+        lines += [*_variable('now', '%memories', '%after'),
+                  *_variable('after', '%others', '%now')]
     lines.append('  %ahead = mul i64 %k, %ofstep')
     lines += [f'  %now{lane} = add i64 %input{lane}, %ahead' for lane in LANES]
     lines += move('gather', '%ainputs', [f'%now{lane}' for lane in LANES], inputs, 'inputs')
@@ -186,7 +186,7 @@ def _lengths(program: Program) -> Any:
     return program.arguments[:4]
 
 
-def _alternating(name: str, first: str, later: str) -> list[str]:
+def _variable(name: str, first: str, later: str) -> list[str]:
     """Return a variable of the loop over steps."""
     return [f'  %{name} = phi i64 [ {first}, %head ], [ {later}, %stepped ]']
 

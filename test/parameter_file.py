@@ -40,11 +40,37 @@ robodyn arm fr3 --check
   gravity of the driver that are wrong, motor currents, quantised torques, what the driver does in
   silence and at its activation.
 - Torques go by `forward` (a forward_command_controller with `effort` or another interface),
-  `present` (a controller that the driver brings), `plugin` (the [exported
-  controller](ros2_control.md#controller-in-controller_manager) with five interfaces), or
-  `nothing`, where the output of the controller cannot do what the driver needs.
+  `present` (a controller that the driver brings), or `plugin` (the [exported
+  controller](ros2_control.md#controller-in-controller_manager) with these interfaces).
 
 An arm that is not here: [first launch](first_launch.md) and [a foreign arm](foreign_arm.md).
+
+## Another message
+A driver that takes another message than `Float64MultiArray` needs parameters, no code:
+`command_type` names the message, and `command_fields` its fields, such as
+```
+command_type: rebot_msgs/msg/MitJointCommand
+command_fields: ['joint_names:names', 'position:position', 'velocity:velocity', 'kp:kp',
+                 'kd:kd', 'effort:effort']
+drive_kp: [20.0]
+drive_kd: [1.0]
+```
+- After the colon: `effort`, `position`, `velocity`, `kp` or `kd` of all joints (an array of
+  float64 or float32; `motors.*.tau` is a field of each message in an array), `names`, `stamp`, or
+  a number that stays. Only efforts in a JointState: `['name:names', 'effort:effort']`.
+- **The drive makes** effort + kp (position - q) + kd (velocity - qd). The share of the gains is
+  subtracted from the effort: at the state that is answered the sum is the torque of the law. Gains
+  act in modes with a reference; floating they are 0.
+- **Without `kp`** the position is the measured one, in which a spring of the drive adds nothing,
+  and the velocity is 0. A damping that the drive always has is `drive_kd`, and compensated.
+- **In silence** the drive repeats the last command. With commanded gains a moving joint comes to
+  rest after (|torque - g| + kd |qd|) / (kp - k), where g is its gravity torque and k = |dg/dq|;
+  with kp below k nothing holds it, and with kp = 0 it falls as with efforts alone. The last
+  command of a controller that ends holds the arm where it is.
+- `effort_scale` is the effort of commands and states for 1 N m at the joint: a factor, a unit, a
+  sign. `effort_quantum` are steps that the drive makes; torques are rounded to them, and are not
+  cut off.
+- A guard commands efforts alone, and refuses a controller with another message.
 """
 PAGE_HEAD = """\
 # Parameters of the nodes
@@ -187,9 +213,11 @@ def arms_page():
             ('numbers', f'{carried} {profile.parameters.source}'),
             ('states', f'topic {profile.state.topic}, {profile.state.rate:g} Hz, velocity '
              f'{profile.state.velocity}, effort {profile.state.effort}; {profile.state.source}'),
-            ('torques', f'{profile.command.way}, interface {profile.command.interface}; '
-             + profile.command.source),
-            *([('**missing**', profile.command.missing)] if profile.command.missing else []),
+            ('torques', f'{profile.command.way}, ' + (
+                f'{profile.command.message} on {profile.command.topic}'
+                if profile.command.message else
+                f'interface {" ".join([*profile.command.others, profile.command.interface])}')
+             + f'; {profile.command.source}'),
             ('tried', profile.tried)]
         also = f'Also known as {", ".join(profile.also)}.\n' if profile.also else ''
         text += f'\n## {name}\n{profile.title}. {also}\n| | |\n|---|---|\n' + ''.join(

@@ -90,7 +90,6 @@ def test_the_controller_takes_what_is_written(name, arm, tmp_path, capsys):
     assert len(re.findall(r'^ *\d+\. ', shown, re.MULTILINE)) == len(
         re.findall(r'^    verify: ', shown, re.MULTILINE)) >= len(steps) + 2
     assert f'params_file:={folder}/arm.yaml' in shown
-    assert ('MISSING' in shown) == (profile.command.way == arms.NOTHING)
 
 
 @pytest.mark.parametrize('name', NAMES)
@@ -176,7 +175,8 @@ def test_nothing_is_overwritten(tmp_path, capsys):
     ('rate: 1000', 'rate: 0.001', 'state.rate'),
     ('effort: with_gravity', 'effort: milliampere', 'effort'),
     ('way: forward', 'way: forward\n  interface: torque', 'interface'),
-    ('way: forward', 'way: nothing', 'command.missing'),
+    ('way: forward', 'way: forward\n  message: x/msg/Y', 'command.fields'),
+    ('way: forward', 'way: forward\n  kp: [1.0]', 'command.kp has 1 numbers'),
     ('    verify: uname -v names PREEMPT_RT\n', '', 'steps.kernel.verify'),
     ('    source: libfranka kEnforce', "    hardware: ['kp1']\n    source: x", 'kernel.hardware')])
 def test_a_wrong_profile_is_refused_with_its_field(old, new, field, tmp_path):

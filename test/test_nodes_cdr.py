@@ -12,7 +12,7 @@ pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
 from robodyn_ros.exceptions import ArgumentError  # noqa: E402
 from robodyn_ros.nodes.cdr import (  # noqa: E402
-    DoublesLayout, DoublesWriter, JointStateDecoder, JointStateWriter, LITTLE_ENDIAN)
+    DoublesLayout, JointStateDecoder, JointStateWriter)
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension  # noqa: E402
 
@@ -159,15 +159,6 @@ def test_efforts_alone():
     assert not len(state.position) and not len(state.velocity)
     assert list(state.effort) == [0.0, 1.0, 2.0, 3.0]
     assert (state.header.stamp.sec, state.header.stamp.nanosec) == (-1, 999_999_999)
-
-
-@pytest.mark.parametrize('size', [0, 1, 7])
-def test_arrays_of_doubles(size):
-    writer = DoublesWriter(size)
-    writer.values[:] = np.arange(size) - 0.5
-    data = writer.write()
-    assert data.startswith(LITTLE_ENDIAN)
-    assert list(deserialize_message(data, Float64MultiArray).data) == list(writer.values)
 
 
 @pytest.mark.parametrize('labels', [(), ('torques',), ('row', 'column')])

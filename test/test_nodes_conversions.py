@@ -12,13 +12,11 @@ pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 from builtin_interfaces.msg import Duration, Time  # noqa: E402
 from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
-from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
-from robodyn_ros.exceptions import ParameterError  # noqa: E402
+from rclpy.serialization import serialize_message  # noqa: E402
 from robodyn_ros.nodes.cdr import JointStateDecoder  # noqa: E402
 from robodyn_ros.nodes.conversions import (  # noqa: E402
-    EffortWriter, in_seconds, JointStateAssembler, seconds, set_stamp, trajectory_points)
+    in_seconds, JointStateAssembler, seconds, set_stamp, trajectory_points)
 from sensor_msgs.msg import JointState  # noqa: E402
-from std_msgs.msg import Float64MultiArray  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E402
 
 NAMES = ('a', 'b', 'c')
@@ -179,33 +177,6 @@ def test_whatever_comes_a_state_is_new_only_when_complete(messages):
             new = reader.read(received(JointState(name=names, position=position,
                                                   velocity=velocity, effort=effort)))
         assert new == (reader.problem == '')
-
-
-# --- efforts ------------------------------------------------------------------------------------
-
-
-def test_torques_go_out_in_the_order_of_the_wire():
-    torque = np.array([1.0, 2.0, 3.0])
-    assert commanded(EffortWriter(NAMES), torque) == [1.0, 2.0, 3.0]
-    writer = EffortWriter(NAMES, ['c', 'a', 'b'])
-    assert writer.joints == ('c', 'a', 'b')
-    assert commanded(writer, torque) == [3.0, 1.0, 2.0]
-    assert commanded(writer, 2.0 * torque) == [6.0, 2.0, 4.0]
-
-
-def commanded(writer, torque):
-    """Return the numbers of a command as they are received."""
-    return list(deserialize_message(writer.write(torque), Float64MultiArray).data)
-
-
-@pytest.mark.parametrize('order, words', [
-    (['a', 'b'], 'command_joints leaves out c: .*locked.*base and tip'),
-    (['a', 'b', 'c', 'joint'], "no joint 'joint'; known are: a, b, c"),
-    (['a', 'b', 'c', 'C'], "no joint 'C'; did you mean 'c'"),
-    (['a', 'b', 'c', 'a'], 'names a joint twice')])
-def test_an_order_that_is_not_the_joints_is_refused(order, words):
-    with pytest.raises(ParameterError, match=words):
-        EffortWriter(NAMES, order)
 
 
 # --- trajectories and time ----------------------------------------------------------------------

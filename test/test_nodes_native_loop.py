@@ -9,16 +9,18 @@ import pytest
 pytest.importorskip('rclpy', reason='the loop needs ROS 2')
 
 import rclpy  # noqa: E402
+from rclpy.serialization import deserialize_message  # noqa: E402
 from robodyn_ros.control.turn_host import TurnHost  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
 from robodyn_ros.nodes.cdr import JointStateDecoder, JointStateWriter  # noqa: E402
-from robodyn_ros.nodes.conversions import EffortWriter  # noqa: E402
+from robodyn_ros.nodes.command_message import CommandSettings, DriveSettings  # noqa: E402
+from robodyn_ros.nodes.controller.command_writer import CommandWriter  # noqa: E402
 from robodyn_ros.nodes.native import loop as native, rcl  # noqa: E402
 from robodyn_ros.nodes.polling import PolledSubscription  # noqa: E402
 from robodyn_ros.safety.acceptance import FROM_STATE  # noqa: E402
 from ros_process import wait_until  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
-from std_msgs.msg import Float64MultiArray, Header  # noqa: E402
+from std_msgs.msg import Header  # noqa: E402
 
 try:
     native.check_platform()
@@ -31,22 +33,24 @@ ROWS = 32
 class Bench:
     """An arm at rest whose loop runs in this process."""
 
-    def __init__(self):
+    def __init__(self, command=CommandSettings(), drives=DriveSettings()):
         self.context = rclpy.Context()
         rclpy.init(args=[], context=self.context)
         node = rclpy.create_node('native_loop', context=self.context)
         control = arm().control
         names = control.model.joint_names
         self._states = node.create_publisher(JointState, 'joint_states', qos.reliable(1))
-        self._writer, efforts = JointStateWriter(names), EffortWriter(names)
+        self._writer = JointStateWriter(names)
         self._writer.position[:] = control.reference.q
         self._node, decoder = node, JointStateDecoder()
         states = PolledSubscription(node, JointState, 'joint_states', qos.joint_states())
+        self.commands = CommandWriter(names, command, drives, control.host.made.dimensions)
+        kind = self.commands.message.type
+        self.sent = PolledSubscription(node, kind, 'torques', qos.reliable(10))
         handles = native.LoopHandles(
             node, states.subscription, None,
-            node.create_publisher(Float64MultiArray, 'torques', qos.reliable()),
-            node.create_publisher(Header, 'heartbeats', qos.reliable()),
-            efforts.write(np.zeros(len(names))), efforts.order)
+            node.create_publisher(kind, 'torques', qos.reliable()),
+            node.create_publisher(Header, 'heartbeats', qos.reliable()), self.commands)
         self.loop = native.NativeLoop(control.host, TurnHost(False, 0.5), handles, False)
         self._gripper = JointStateWriter(['left', 'right'])
         for each in (self._writer, self._gripper):
@@ -163,3 +167,40 @@ def test_the_newest_cycle_is_there_on_demand(bench):
     host.remote = loop.data
     host.refresh()
     assert (host.bound.memory == memory).all(), 'there was no cycle yet'
+
+
+@pytest.mark.parametrize('drives', [
+    DriveSettings(),
+    DriveSettings(
+        command_type='trajectory_msgs/msg/JointTrajectory', drive_kp=(30.0,), drive_kd=(2.0,),
+        command_fields=('joint_names:names', 'header.stamp:stamp', 'points.0.positions:position',
+                        'points.0.velocities:velocity', 'points.1.positions:kp',
+                        'points.1.velocities:kd', 'points.0.effort:effort'),
+        effort_quantum=(0.01,)),
+    DriveSettings(command_type='sensor_msgs/msg/LaserScan',
+                  command_fields=('ranges:effort', 'intensities:position'))])
+def test_the_loop_writes_what_python_writes(drives, monkeypatch):
+    monkeypatch.setattr(native, 'ROWS', ROWS)
+    order = tuple(f'joint{k}' for k in range(7, 0, -1))
+    bench = Bench(CommandSettings(command_joints=order, effort_scale=(-2.0,)), drives)
+    try:
+        bench.control.activate(time.monotonic(), bench.control.reference.q, np.zeros(7))
+        bench.loop.stop()
+        bench.start()
+        wait_until(lambda: bench.feed() > 3, 'torques')
+        bench.loop.stop()
+        messages = list(bench.sent.waiting())
+        rows = [row for row in bench.loop.data.rows() if row.sent]
+        memory = bench.control.host.bound.memory
+        bench.commands.follow(memory)
+        memory[:] = rows[-1].memory
+        sent = np.array(bench.control.host.memory.sent)
+        wanted = deserialize_message(bench.commands.write(sent), type(messages[-1]))
+        got = messages[-1]
+        if hasattr(got, 'header') and bench.commands.message.stamp:
+            assert 0.0 <= time.time() - got.header.stamp.sec < 60.0
+            wanted.header.stamp = got.header.stamp
+        assert np.abs(sent).max() > 0.5
+        assert got == wanted
+    finally:
+        bench.close()

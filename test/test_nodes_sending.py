@@ -11,12 +11,13 @@ pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 from rclpy.impl.implementation_singleton import rclpy_implementation  # noqa: E402
 from rclpy.logging import get_logger  # noqa: E402
+from robodyn_ros.nodes.command_message import CommandSettings, DriveSettings  # noqa: E402
 from robodyn_ros.nodes.controller import guard_link  # noqa: E402
+from robodyn_ros.nodes.controller.command_writer import CommandWriter  # noqa: E402
 from robodyn_ros.nodes.controller.components import Components  # noqa: E402
 from robodyn_ros.nodes.controller.guard_link import Heartbeat  # noqa: E402
 from robodyn_ros.nodes.controller.output import TorqueOutput  # noqa: E402
 from robodyn_ros.nodes.controller.report import ControllerReport  # noqa: E402
-from robodyn_ros.nodes.conversions import EffortWriter  # noqa: E402
 from robodyn_ros.nodes.guard.report import GuardReport  # noqa: E402
 from robodyn_ros.nodes.simulator.report import SimulatorReport  # noqa: E402
 from robodyn_ros.nodes.statistics import Diagnostics  # noqa: E402
@@ -52,8 +53,8 @@ def node():
 def test_torques_and_telemetry_go_on(node, capfd):
     control = arm().control
     clock = SimpleNamespace(lockstep=False)
-    output = TorqueOutput(node, control, EffortWriter(control.model.joint_names), '/torques',
-                          True, clock)
+    writer = CommandWriter(control.model.joint_names, CommandSettings(), DriveSettings())
+    output = TorqueOutput(node, control, writer, '/torques', True, clock)
     output.telemetry.commands = None
     output.send(np.zeros(control.model.nv), 1)
     output.send(np.zeros(control.model.nv), 2)
@@ -80,7 +81,7 @@ def test_diagnostics_go_on(kind, act, node, monkeypatch):
 
 def test_a_configuration_that_was_not_sent_is_sent_again(node, monkeypatch):
     monkeypatch.setattr(guard_link, 'shared_parameters', lambda *_: {})
-    table = SimpleNamespace(values=SimpleNamespace(command=None))
+    table = SimpleNamespace(values=SimpleNamespace(command=None, drives=None))
     publisher = guard_link.ConfigurationPublisher(node, arm().control, table, '')
     publisher.publish()
     publisher.publish()

@@ -3,9 +3,8 @@
 from robodyn_ros.arms.files import (
     command_topic, controllers_file, launch_line, parameters_of, robot_for, simulator_of, steps_of)
 from robodyn_ros.arms.profile import (
-    load, names, NOTHING, PLUGIN, Profile, profiles, read, refused)
+    load, names, PLUGIN, Profile, profiles, read, refused)
 
 __all__ = [
-    'command_topic', 'controllers_file', 'launch_line', 'load', 'names', 'NOTHING',
-    'parameters_of', 'PLUGIN', 'Profile', 'profiles', 'read', 'refused', 'robot_for',
-    'simulator_of', 'steps_of']
+    'command_topic', 'controllers_file', 'launch_line', 'load', 'names', 'parameters_of',
+    'PLUGIN', 'Profile', 'profiles', 'read', 'refused', 'robot_for', 'simulator_of', 'steps_of']

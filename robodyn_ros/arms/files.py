@@ -7,7 +7,7 @@ from pathlib import Path
 import shlex
 from xml.etree import ElementTree
 
-from robodyn_ros.arms.profile import FORWARD, NOTHING, PLUGIN, Profile
+from robodyn_ros.arms.profile import FORWARD, PLUGIN, Profile
 from robodyn_ros.exceptions import ParameterError, plain
 from robodyn_ros.files import as_yaml
 from robodyn_ros.settings import values
@@ -18,18 +18,24 @@ def parameters_of(name: str, profile: Profile) -> dict[str, object]:
     given = {key: list(value) if isinstance(value, tuple) else value
              for key, value in values(profile.parameters).items()
              if key != 'source' and value != () and (key, value) != ('friction_scale', 1.0)}
+    command = profile.command
+    sent = {'command_type': command.message, 'command_fields': command.fields,
+            'effort_scale': command.scale, 'effort_quantum': command.quantum,
+            'drive_kp': command.kp, 'drive_kd': command.kd}
     result = {'command_joints': list(profile.joints), **given}
     if profile.command.way == PLUGIN:
         result.update(loop='controller_manager', shared_block=f'/robodyn.{name}')
     else:
         result['effort_command_topic'] = command_topic(name, profile)
+        result.update({key: list(value) if isinstance(value, tuple) else value
+                       for key, value in sent.items() if value})
     return result
 
 
 def command_topic(name: str, profile: Profile) -> str:
     """Return the topic of the torques; of a plugin, where its node is looked for."""
-    return {PLUGIN: f'{name}_controller/commands', NOTHING: 'dry_run'}.get(
-        profile.command.way, profile.command.topic)
+    return (f'{name}_controller/commands' if profile.command.way == PLUGIN
+            else profile.command.topic)
 
 
 def robot_for(profile: Profile, urdf: str | bytes) -> dict[str, str]:
@@ -79,12 +85,14 @@ def controllers_file(name: str, profile: Profile) -> str:
     way, names = profile.command.way, list(profile.joints)
     if way not in (FORWARD, PLUGIN):
         return ''
-    zeros = [0.0] * len(names)
+    command, zeros = profile.command, [0.0] * len(names)
     controller = 'effort_controller' if way == FORWARD else f'{name}_controller'
     kind = ('forward_command_controller/ForwardCommandController' if way == FORWARD else
             f'{name}_controller/Controller')
     own: dict[str, object] = {'interface_name': profile.command.interface} if way == FORWARD else {
-        'block': f'/robodyn.{name}', 'drive_kp': zeros, 'drive_kd': zeros,
+        'block': f'/robodyn.{name}',
+        'command_interfaces': [*command.others, command.interface],
+        'drive_kp': list(command.kp) or zeros, 'drive_kd': list(command.kd) or zeros,
         'driver_compensates_gravity': profile.parameters.driver_compensates_gravity}
     broadcaster = 'joint_state_broadcaster/JointStateBroadcaster'
     return '\n'.join([

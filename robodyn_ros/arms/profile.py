@@ -11,7 +11,7 @@ from robodyn_ros.files import flat, read_yaml
 from robodyn_ros.settings import (
     for_each_joint, group, Numbers, parameter, settings, Texts, with_values)
 
-FORWARD, PRESENT, PLUGIN, NOTHING = 'forward', 'present', 'plugin', 'nothing'
+FORWARD, PRESENT, PLUGIN = 'forward', 'present', 'plugin'
 _FOLDER = Path(__file__).parent
 _REFUSED = _FOLDER / 'refused.yaml'
 _NEEDED = (
@@ -60,12 +60,26 @@ class CommandFacts:
 
     way: str = parameter(
         FORWARD, 'Receiver of the torques: a forward_command_controller to be loaded, a '
-        'controller that the driver brings, the exported plugin, or nothing yet.',
-        choices=(FORWARD, PRESENT, PLUGIN, NOTHING))
+        'controller that the driver brings, or the exported plugin.',
+        choices=(FORWARD, PRESENT, PLUGIN))
     topic: str = parameter('effort_controller/commands', 'Topic, in the namespace of the arm.')
     interface: str = parameter('effort', 'Command interface of torque.',
                                choices=('effort', 'external_effort'))
-    missing: str = parameter('', 'What the output of the controller cannot do yet for this arm.')
+    others: Texts = parameter(
+        (), 'Command interfaces that the plugin claims besides.', kind='string_array')
+    message: str = parameter('', 'Type of the messages; empty: Float64MultiArray.')
+    fields: Texts = parameter(
+        (), 'Their fields, as the parameter command_fields.', kind='string_array')
+    scale: Numbers = parameter(
+        (), 'Effort of commands and states by torque at the joint.', '', -1e6, 1e6,
+        per_joint=True)
+    quantum: Numbers = parameter(
+        (), 'Steps of torque that the driver makes.', 'N m or N', 0.0, 100.0, per_joint=True)
+    kp: Numbers = parameter(
+        (), 'Stiffness that is commanded.', 'N m/rad', 0.0, 1e4, per_joint=True)
+    kd: Numbers = parameter(
+        (), 'Damping that is commanded, or that the drive always has.', 'N m s/rad', 0.0, 1e3,
+        per_joint=True)
     source: str = parameter('', 'Origin of these facts.')
 
 
@@ -187,11 +201,17 @@ def _check(profile: Profile, given: dict[str, object]) -> None:
     count = len(profile.joints)
     if len(set(profile.joints)) != count:
         raise ParameterError(f'joints names one twice: {", ".join(profile.joints)}', name='joints')
-    for each in fields(profile.parameters):
-        value = getattr(profile.parameters, each.name)
-        if isinstance(value, tuple) and len(value) not in (0, count):
-            raise ParameterError(f'parameters.{each.name} has {len(value)} numbers: give one for '
-                                 f'each of the {count} joints', name=f'parameters.{each.name}')
+    for group_name in ('parameters', 'command'):
+        part = getattr(profile, group_name)
+        for each in fields(part):
+            name, value = f'{group_name}.{each.name}', getattr(part, each.name)
+            if (isinstance(value, tuple) and value and isinstance(value[0], float)
+                    and len(value) != count):
+                raise ParameterError(f'{name} has {len(value)} numbers: give one for each of the '
+                                     f'{count} joints', name=name)
+    if bool(profile.command.message) != bool(profile.command.fields):
+        raise ParameterError('command.message and command.fields are given together, or neither',
+                             name='command.fields')
     for name, step in profile.steps.by_name.items():
         for part in ('do', 'verify', 'source'):
             if not getattr(step, part):
@@ -201,6 +221,3 @@ def _check(profile: Profile, given: dict[str, object]) -> None:
             if not all(entry.partition(':')):
                 raise ParameterError(f'steps.{name}.hardware has {entry!r}: write name:value',
                                      name=f'steps.{name}.hardware')
-    if profile.command.way == NOTHING and not profile.command.missing:
-        raise ParameterError('command.missing must tell why nothing receives torques',
-                             name='command.missing')

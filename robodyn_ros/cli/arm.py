@@ -84,8 +84,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _list(out: Steps) -> int:
     for name, profile in arms.profiles().items():
-        out.write_line(f'{name:<9}{profile.title}; {profile.driver.partition(" (")[0]}'
-                       + '; cannot be commanded yet' * (profile.command.way == arms.NOTHING))
+        out.write_line(f'{name:<9}{profile.title}; {profile.driver.partition(" (")[0]}')
     for line in ('',
                  'without torque control, for a reason that `robodyn arm NAME` tells:',
                  *paragraph('  ', ', '.join(arms.refused()))):
@@ -104,8 +103,7 @@ def _show(name: str, profile: arms.Profile, options: argparse.Namespace, out: St
             ('numbers: ', f'{gravity}. {profile.parameters.source}'),
             ('states:  ', f'{profile.state.topic} at {profile.state.rate:g} Hz, velocity '
              f'{profile.state.velocity}, effort {profile.state.effort}. {profile.state.source}'),
-            ('torques: ', f'{profile.command.way}. {profile.command.source}'),
-            *([('MISSING: ', profile.command.missing)] if profile.command.missing else [])):
+            ('torques: ', f'{profile.command.way}. {profile.command.source}')):
         for row in paragraph(label, text):
             out.write_line(row)
     for k, (do, verify) in enumerate(arms.steps_of(name, profile, line, chosen), 1):
@@ -183,7 +181,6 @@ def _simulate(name: str, profile: arms.Profile, options: argparse.Namespace, out
     plugin = profile.command.way == arms.PLUGIN
     line = next_line(Path(name, 'arm.yaml'), options.namespace, profile.state.topic)
     for each in (
-            *([f'MISSING: {profile.command.missing}'] if profile.command.missing else []),
             *(['The controller runs as a node here, not as the plugin: delete loop and '
                'shared_block in a copy of arm.yaml.'] if plugin else []),
             *(['The driver reports efforts with the gravity torque, this simulator without it.']

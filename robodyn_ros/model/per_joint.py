@@ -8,6 +8,9 @@ from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model.robot_model import RobotModel
 from robodyn_ros.settings import per_joint, unusable
 
+# numbers per joint of the command of a drive, which makes the torque
+# effort + kp (position - q) + kd (velocity - qd)
+COMMAND = 'effort', 'position', 'velocity', 'kp', 'kd'
 _USUAL_SPEED = 2.0  # rad/s or m/s, for a joint without velocity limit
 
 

@@ -282,32 +282,6 @@ class JointStateWriter:
         return bytes(self.data)
 
 
-class DoublesWriter:
-    """
-    Writer of serialized Float64MultiArray messages of one size.
-
-    Parameters
-    ----------
-    size : int
-        Number of values.
-
-    Attributes
-    ----------
-    values : (size,) array
-        Values of the next message.
-
-    """
-
-    def __init__(self, size: int):
-        self._data = data = bytearray(LITTLE_ENDIAN + bytes(8))  # no dimensions, no offset
-        count, start = _append_doubles(data, size)
-        self.values = np.frombuffer(data, '<f8', count, start)
-
-    def write(self) -> bytes:
-        """Return the message."""
-        return bytes(self._data)
-
-
 _STAMP = struct.Struct('<iI')
 
 

@@ -5,26 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from robodyn_ros.exceptions import near_matches, shown
-from robodyn_ros.nodes.conversions import EffortWriter
-from robodyn_ros.settings import parameter, settings, Texts
-
-
-@settings()
-class CommandSettings:
-    """Topics of the commands."""
-
-    effort_command_topic: str = parameter(
-        'effort_controller/commands', 'Topic on which torques are published, as '
-        'forward_command_controller subscribes to them.', read_only=True)
-    command_joints: Texts = parameter(
-        (), 'Order of the joints in the command; empty: the order of the model.',
-        kind='string_array', read_only=True)
-    publish_joint_commands: bool = parameter(
-        False, 'Publication of named efforts on joint_commands, too.', read_only=True)
+from robodyn_ros.nodes.command_message import command_order
 
 
 class Refusals:
@@ -69,6 +55,8 @@ class CommandReader:
         The model's joints.
     command_joints : sequence of str
         Order of the joints in arrays without names; empty: the model's.
+    scale : array_like
+        Effort of arrays without names by torque, one for all or per joint of the model.
 
     Attributes
     ----------
@@ -86,11 +74,13 @@ class CommandReader:
 
     """
 
-    def __init__(self, joint_names: Sequence[str], command_joints: Sequence[str] = ()):
+    def __init__(self, joint_names: Sequence[str], command_joints: Sequence[str] = (),
+                 scale: ArrayLike = 1.0):
         self._names = list(joint_names)
         self._index = {name: i for i, name in enumerate(joint_names)}
-        writer = EffortWriter(joint_names, command_joints)
-        self.command_joints, self._order = writer.joints, writer.order
+        self._order = command_order(joint_names, command_joints)
+        self.command_joints = tuple(joint_names[j] for j in self._order)
+        self._scale = np.broadcast_to(scale, len(joint_names))[self._order]
         self.torque = np.zeros(len(self._names))
         self.received = 0
         self.refusals = Refusals()
@@ -101,7 +91,7 @@ class CommandReader:
 
     def read_array(self, message: Float64MultiArray) -> bool:
         """Read torques in the order of `command_joints`; return whether they are valid."""
-        return self._take(np.asarray(message.data), self._order, self.command_joints)
+        return self._take(np.asarray(message.data), self._order, self.command_joints, self._scale)
 
     def read_named(self, message: JointState) -> bool:
         """Read torques by name, of all joints or some; return whether they are valid."""
@@ -115,7 +105,8 @@ class CommandReader:
         order = np.array([self._index[name] for name in message.name], dtype=np.intp)
         return self._take(np.asarray(message.effort), order, message.name)
 
-    def _take(self, values: np.ndarray, order: np.ndarray, names: Sequence[str]) -> bool:
+    def _take(self, values: np.ndarray, order: np.ndarray, names: Sequence[str],
+              scale: ArrayLike = 1.0) -> bool:
         if values.size != order.size or not order.size:
             return self._refuse('wrong length', f'a command of length {values.size} for '
                                 f'{order.size} joints ({", ".join(names)})')
@@ -124,7 +115,7 @@ class CommandReader:
             j = int(np.argmin(finite))
             return self._refuse('not finite', f'a command with effort {values[j]} for joint '
                                 f'{names[j]!r}')
-        self.torque[order] = values
+        self.torque[order] = values / scale
         self.received += 1
         return True
 

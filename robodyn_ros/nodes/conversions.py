@@ -8,11 +8,12 @@ import math
 
 from geometry_msgs.msg import InertiaStamped, PoseStamped, Vector3Stamped
 import numpy as np
+from numpy.typing import ArrayLike
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from robodyn_ros.exceptions import ArgumentError, ModelError, near_matches, ParameterError
+from robodyn_ros.exceptions import ArgumentError, ModelError
 from robodyn_ros.model import Payload
-from robodyn_ros.nodes.cdr import DoublesWriter, JointStateSample
+from robodyn_ros.nodes.cdr import JointStateSample
 from robodyn_ros.trajectory import TrajectoryPoint
 
 OTHER_JOINTS = "a message named none of the model's joints"
@@ -38,6 +39,8 @@ class JointStateAssembler:
         Arrays for the state; NaN where effort, or velocity, is not reported.
     velocity_required : bool
         Whether messages without velocities are refused.
+    scale : array_like
+        Effort of messages by torque, one for all or per joint.
 
     Attributes
     ----------
@@ -51,7 +54,8 @@ class JointStateAssembler:
     """
 
     def __init__(self, joint_names: Sequence[str], q: np.ndarray, qd: np.ndarray,
-                 effort: np.ndarray, velocity_required: bool = True):
+                 effort: np.ndarray, velocity_required: bool = True, scale: ArrayLike = 1.0):
+        self._scale = np.broadcast_to(scale, len(joint_names))
         self._names, self._velocity_required = tuple(joint_names), velocity_required
         self._index = {name: i for i, name in enumerate(joint_names)}
         # names, indices in message and model, and what is wrong with them
@@ -90,7 +94,8 @@ class JointStateAssembler:
         has_effort = sample.effort.size == count
         self.q[target] = position[source]
         self.qd[target] = velocity[source] if has_velocity else math.nan
-        self.effort[target] = sample.effort[source] if has_effort else math.nan
+        self.effort[target] = (sample.effort[source] / self._scale[target] if has_effort
+                               else math.nan)
         if target.size < self.q.size and not self._all_reported(target):
             return False
         self.problem = ''
@@ -143,48 +148,6 @@ def _moved(known: Sequence[str], ours: Sequence[str]) -> list[str]:
     """Return the joints that have changed places in an order, with those that were there."""
     pairs = zip((name for name in ours if name in known), (name for name in known if name in ours))
     return [f'{new} for {old}' for new, old in pairs if new != old]
-
-
-class EffortWriter:
-    """
-    Writer of torque messages in the order of the command.
-
-    Parameters
-    ----------
-    joint_names : sequence of str
-        The model's joints.
-    command_joints : sequence of str
-        Order of the joints in messages; empty: the model's.
-
-    Raises
-    ------
-    ParameterError
-        `command_joints` is not the model's joints in some order.
-
-    """
-
-    def __init__(self, joint_names: Sequence[str], command_joints: Sequence[str] = ()):
-        order = list(command_joints) or list(joint_names)
-        for name in order:
-            if name not in joint_names:
-                raise ParameterError(
-                    f"command_joints: the model has no joint '{name}'; "
-                    f'{near_matches(name, joint_names)}', parameter='command_joints')
-        missing = [name for name in joint_names if name not in order]
-        if missing or len(set(order)) != len(order):
-            what = f'leaves out {", ".join(missing)}' if missing else 'names a joint twice'
-            raise ParameterError(
-                f'command_joints {what}: every joint of the model must be commanded; lock the '
-                'others with the parameter locked, or choose a chain with base and tip',
-                parameter='command_joints')
-        self.joints = tuple(order)
-        self.order = np.array([list(joint_names).index(name) for name in order], dtype=np.intp)
-        self._message = DoublesWriter(len(order))
-
-    def write(self, torque: np.ndarray) -> bytes:
-        """Return the serialized Float64MultiArray of these torques, (nv,) in model order."""
-        np.take(torque, self.order, out=self._message.values, mode='clip')
-        return self._message.write()
 
 
 def efforts_by_name(message: JointStateSample, joint_names: Sequence[str]) -> np.ndarray:

@@ -21,8 +21,9 @@ from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.cdr import JointStateDecoder
 from robodyn_ros.nodes.controller import components
+from robodyn_ros.nodes.controller.command_writer import CommandWriter
 from robodyn_ros.nodes.controller.parameters import ControllerSettings
-from robodyn_ros.nodes.conversions import EffortWriter, set_stamp
+from robodyn_ros.nodes.conversions import set_stamp
 from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.safety.acceptance import REQUESTS
 from robodyn_ros.settings import parameters, values as named, with_values
@@ -98,13 +99,13 @@ class _Wiring(components.Components):
         self.activation = components.Activation(
             node, controller, self.cycle, self.states, self.guard, self.other_commanders,
             values.control.limits.driver_compensates_gravity, '')
-        self.writer = EffortWriter(controller.model.joint_names,
-                                   values.command.command_joints)
+        self.writer = CommandWriter(
+            controller.model.joint_names, values.command, values.drives)
         self.law_clock, self._sent, self._send = self._clock, sent, self._output.command
         self._output.command, self.commands = self._command, self._output.topic
 
-    def _command(self, torque, stamp=None):
-        self._send(torque, stamp)
+    def _command(self, torque, stamp=None, held=False):
+        self._send(torque, stamp, held)
         message = deserialize_message(self.writer.write(torque), Float64MultiArray)
         since = 0 if stamp is None else stamp - EPOCH
         # a command that answers no state has the stamp of a clock that is not scripted
@@ -155,7 +156,7 @@ class NodeHost:
             if name.startswith(_OF_STATES)}}, simulated=values.lockstep or simulated)
         self._time = clock
         self.components = _Wiring(node, self.inner.controller, values, _States(clock), sent)
-        self.joints, names = self.components.writer.joints, list(self.inner.names)
+        self.joints, names = self.components.writer.message.joints, list(self.inner.names)
         self.effort_limit = self.inner.effort_limit[[names.index(each) for each in self.joints]]
         self._open_guard()
 

@@ -222,6 +222,8 @@ class Shutdown:
         elif not controller.status.shutdown_over:
             result = 'the arm may not be at rest; the last torque is the gravity torque'
             self._send_gravity_torque()
+        elif not releases and self._output.writer.holds:
+            self._output.command(controller.status.sent, held=True)
         self._end(result)
 
     def _end(self, result: str) -> None:
@@ -241,7 +243,7 @@ class Shutdown:
         while not self._guard.turns.guard_commands:
             permitted = self._guard.begin(received=False)
             if permitted:
-                self._output.command(self._controller.gravity_torque())
+                self._output.command(self._controller.gravity_torque(), held=True)
                 self._guard.turns.sent(time.monotonic())
             self._guard.send_heartbeat()
             if permitted:

@@ -20,6 +20,7 @@ from robodyn_ros.nodes.commands import CommandReader
 from robodyn_ros.nodes.compilation_log import compilation_logged
 from robodyn_ros.nodes.containment import contained
 from robodyn_ros.nodes.controller.begin_and_end import Activation, Shutdown
+from robodyn_ros.nodes.controller.command_writer import CommandWriter
 from robodyn_ros.nodes.controller.control_loop import ControlLoop
 from robodyn_ros.nodes.controller.guard_link import ConfigurationPublisher, GuardLink
 from robodyn_ros.nodes.controller.inputs import Inputs
@@ -30,7 +31,6 @@ from robodyn_ros.nodes.controller.parameters import check_loop, ControllerSettin
 from robodyn_ros.nodes.controller.report import ControllerReport
 from robodyn_ros.nodes.controller.shared import SharedControl
 from robodyn_ros.nodes.controller.state_input import ControllerClock, StateInput
-from robodyn_ros.nodes.conversions import EffortWriter
 from robodyn_ros.nodes.description import load_robot, problem_of_tip
 from robodyn_ros.nodes.parameters import Parameters
 from robodyn_ros.nodes.polling import PolledSubscription
@@ -140,7 +140,8 @@ class Components:
         model = controller.model
         check_loop(values, _simulated(node))
         shared = values.loop == SHARED
-        writer = EffortWriter(model.joint_names, values.command.command_joints)
+        writer = CommandWriter(model.joint_names, values.command, values.drives,
+                               controller.host.made.dimensions)
         self._clock = clock = ControllerClock(
             node.get_clock(), controller.status.states.offset, values.lockstep, _simulated(node))
         self._output = output = TorqueOutput(
@@ -151,7 +152,7 @@ class Components:
         subscription = PolledSubscription(
             node, JointState, 'joint_states',
             qos.reliable(5) if values.lockstep else qos.joint_states(), decoder.decode)
-        self.states = states = StateInput(subscription, decoder, controller, clock)
+        self.states = states = StateInput(subscription, decoder, controller, clock, writer.scale)
         use = values.guard.use
         turns = TurnHost(
             use == 'required', values.guard.silent_after, use != 'optional',
@@ -159,7 +160,7 @@ class Components:
             math.inf if values.lockstep or not values.fixed_rate else 1.0 / values.fixed_rate,
             values.loop_patience)
         self.guard = guard = GuardLink(node, output.topic, CommandReader(
-            model.joint_names, values.command.command_joints), values.guard, turns)
+            model.joint_names, values.command.command_joints, writer.scale), values.guard, turns)
         other = (SharedControl(node, controller, output, clock, values) if shared else
                  open_native(node, controller, states, output, guard, clock, values))
         self.cycle = cycle = ControlLoop(controller, states, output, guard, clock, log, other)

@@ -283,7 +283,7 @@ class ConfigurationPublisher:
         if not same:
             self._parameters = shared_parameters(
                 controller.model, self._table.values.command, controller.settings.limits,
-                self._topic, controller.bounds.usable)
+                self._topic, controller.bounds.usable, self._table.values.drives)
         if not same or not np.array_equal(learned, self._learned):
             if send(self._publisher, String(data=json.dumps(self._configuration()))):
                 self._published, self._learned[:] = now, learned

@@ -137,8 +137,7 @@ class NativeControl:
         self._guard, self._clock, self._values = guard, clock, values
         self._log = node.get_logger()
         handles = LoopHandles(node, states.subscription, guard.states.subscription,
-                              output.publisher, guard.heartbeat.publisher, output.message,
-                              output.order)
+                              output.publisher, guard.heartbeat.publisher, output.writer)
         self._loop = NativeLoop(controller.host, guard.turns, handles, clock.simulated)
         self._rows = Rows(self._loop.data, controller, output, clock, self._log)
         self.sent = self._lost = False

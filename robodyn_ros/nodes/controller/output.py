@@ -12,15 +12,15 @@ from rclpy.exceptions import InvalidTopicNameException
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
 
 from robodyn_ros.control import ArmController, Mode, Term
 from robodyn_ros.control.laws.task_space import quaternion
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.cdr import JointStateWriter
+from robodyn_ros.nodes.controller.command_writer import CommandWriter
 from robodyn_ros.nodes.controller.state_input import ControllerClock
-from robodyn_ros.nodes.conversions import EffortWriter, payload_message, set_stamp
+from robodyn_ros.nodes.conversions import payload_message, set_stamp
 from robodyn_ros.nodes.publishers import quiet_publisher, send
 
 _ACKNOWLEDGE = 0.2   # s to wait for the acknowledgement of the last torque
@@ -37,8 +37,8 @@ class TorqueOutput:
         The controller node.
     controller : ArmController
         Controller of the arm.
-    writer : EffortWriter
-        Serializer of torques, in the order of the command.
+    writer : CommandWriter
+        Writer of the commands.
     topic : str
         Topic of the torques.
     named : bool
@@ -50,6 +50,8 @@ class TorqueOutput:
 
     Attributes
     ----------
+    writer : CommandWriter
+        Writer of the commands.
     topic : str
         Full name of the topic.
     publishes : bool
@@ -64,12 +66,13 @@ class TorqueOutput:
 
     """
 
-    def __init__(self, node: Node, controller: ArmController, writer: EffortWriter, topic: str,
+    def __init__(self, node: Node, controller: ArmController, writer: CommandWriter, topic: str,
                  named: bool, clock: ControllerClock, elsewhere: bool = False):
         self._node, self._controller = node, controller
-        self._writer, self._clock = writer, clock
+        self.writer, self._clock = writer, clock
+        writer.follow(controller.host.bound.memory)
         self.publishes = not (elsewhere or clock.lockstep)  # an array has no stamp of the state
-        self._publisher = _publisher(node, topic)
+        self._publisher = _publisher(node, writer.message.type, topic)
         self.topic: str = self._publisher.topic_name
         self.telemetry = Telemetry(node, controller, named)
 
@@ -83,16 +86,6 @@ class TorqueOutput:
         """Return the number of subscribers of the torques."""
         return self._publisher.get_subscription_count()
 
-    @property
-    def message(self) -> bytes:
-        """Return a serialized message of zero torques, which are its last numbers."""
-        return self._writer.write(np.zeros(self._controller.model.nv))
-
-    @property
-    def order(self) -> np.ndarray:
-        """Return the model index of the joint of each of these numbers."""
-        return self._writer.order
-
     def destroy(self) -> None:
         """Close the topics."""
         self.telemetry.destroy()
@@ -103,10 +96,26 @@ class TorqueOutput:
         self.command(torque, stamp)
         self.telemetry.publish(stamp, torque)
 
-    def command(self, torque: np.ndarray, stamp: int | None = None) -> None:
-        """Publish a torque alone; `stamp` is that of the answered state in ns, if any."""
+    def command(self, torque: np.ndarray, stamp: int | None = None, held: bool = False) -> None:
+        """
+        Publish a torque alone.
+
+        Parameters
+        ----------
+        torque : (nv,) array
+            Torque, in N m or N.
+        stamp : int, optional
+            Stamp of the answered state in ns, if there is one.
+        held : bool
+            Whether gains of the drives hold the arm where it is, after a last torque.
+
+        """
         if self.publishes:
-            send(self._publisher, self._writer.write(torque))
+            writer = self.writer
+            now = self._clock.ros_stamp() if writer.message.stamp else 0
+            q = self._controller.host.memory.q
+            send(self._publisher, writer.write_held(torque, q, now) if held
+                 else writer.write(torque, now))
         if self.telemetry.commands:
             self.telemetry.command(self._clock.ros_stamp() if stamp is None else stamp, torque)
 
@@ -115,9 +124,9 @@ class TorqueOutput:
         self._publisher.wait_for_all_acked(Duration(seconds=_ACKNOWLEDGE))
 
 
-def _publisher(node: Node, topic: str) -> Publisher:
+def _publisher(node: Node, kind: type, topic: str) -> Publisher:
     try:
-        return node.create_publisher(Float64MultiArray, topic, qos.reliable())
+        return node.create_publisher(kind, topic, qos.reliable())
     except InvalidTopicNameException as error:
         reason = str(error).splitlines()[0].rstrip(':')
         raise ParameterError(f'effort_command_topic is {topic!r}: {reason}',

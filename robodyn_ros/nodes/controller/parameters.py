@@ -6,7 +6,7 @@ import numpy as np
 
 from robodyn_ros.control import Bounds, Settings
 from robodyn_ros.exceptions import ParameterError
-from robodyn_ros.nodes.commands import CommandSettings
+from robodyn_ros.nodes.command_message import CommandSettings, DriveSettings
 from robodyn_ros.nodes.description import RobotSettings
 from robodyn_ros.nodes.realtime import RealtimeSettings
 from robodyn_ros.safety import check_not_raised
@@ -43,6 +43,7 @@ class ControllerSettings:
         True, 'Configuration at start, and activation with the first state of the arm.',
         read_only=True)
     command: CommandSettings = group(CommandSettings, '')
+    drives: DriveSettings = group(DriveSettings, '')
     loop: str = parameter(
         'auto', 'Loop from joint state to torque: native (a thread in machine code, which waits '
         'for no Python), python, auto: native where it is possible, or controller_manager: an '

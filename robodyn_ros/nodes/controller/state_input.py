@@ -6,6 +6,7 @@ import math
 import time
 
 import numpy as np
+from numpy.typing import ArrayLike
 from rclpy.clock import Clock
 from rclpy.subscription import Subscription
 
@@ -112,6 +113,8 @@ class StateInput:
         Controller of the arm.
     clock : ControllerClock
         Cycle time.
+    scale : array_like
+        Effort of messages by torque, one for all or per joint.
 
     Attributes
     ----------
@@ -125,13 +128,14 @@ class StateInput:
     """
 
     def __init__(self, subscription: PolledSubscription, decoder: JointStateDecoder,
-                 controller: ArmController, clock: ControllerClock):
+                 controller: ArmController, clock: ControllerClock, scale: ArrayLike = 1.0):
         self.topic, self._decoder = subscription.topic, decoder
         self._subscription, self._clock, self._controller = subscription, clock, controller
         self._states, state = controller.status.states, controller.host.state
         self.q, self.qd, self.effort = self._states.q, self._states.qd, self._states.effort
         self._assembler = JointStateAssembler(controller.model.joint_names, state.q, state.qd,
-                                              state.effort, controller.status.needs_velocity)
+                                              state.effort, controller.status.needs_velocity,
+                                              scale)
         self.usable = False
         # by publisher: time and joints of its last message
         self._sources: dict[bytes, tuple[float, list[str]]] = {}

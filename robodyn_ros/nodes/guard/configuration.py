@@ -17,7 +17,7 @@ import numpy as np
 
 from robodyn_ros.exceptions import ArgumentError, printable, shown
 from robodyn_ros.model import Payload, RobotModel
-from robodyn_ros.nodes.commands import CommandSettings
+from robodyn_ros.nodes.command_message import CommandSettings, DriveSettings
 from robodyn_ros.safety.limits import TorqueLimits
 
 TOPIC = 'guard_contract'
@@ -33,11 +33,14 @@ _PARAMETERS = {
     'command_topic': 'effort_command_topic',
     'command_joints': 'command_joints',
     'joint_commands': 'publish_joint_commands',
+    'command': 'command_type, command_fields or drive_kd, which a guard does not have,',
+    'effort_scale': 'effort_scale',
     'driver_compensates_gravity': 'driver_compensates_gravity'}
 
 
 def shared_parameters(model: RobotModel, command: CommandSettings, limits: TorqueLimits,
-                      command_topic: str, usable: np.ndarray) -> dict[str, Any]:
+                      command_topic: str, usable: np.ndarray,
+                      drives: DriveSettings = DriveSettings()) -> dict[str, Any]:
     """
     Return the part of the configuration that must be equal.
 
@@ -53,11 +56,15 @@ def shared_parameters(model: RobotModel, command: CommandSettings, limits: Torqu
         Full name of the torque topic.
     usable : (nv,) array
         Effort limits times margin, in N m or N.
+    drives : DriveSettings
+        Messages of the commands; those of a guard are efforts alone.
 
     """
     return {'model': model_digest(model), 'command_topic': command_topic,
             'command_joints': list(command.command_joints or model.joint_names),
             'joint_commands': bool(command.publish_joint_commands),
+            'command': [drives.command_type, *drives.command_fields, *map(str, drives.drive_kd)],
+            'effort_scale': list(command.effort_scale),
             'driver_compensates_gravity': bool(limits.driver_compensates_gravity),
             'effort': dict(zip(model.joint_names, usable.tolist()))}
 

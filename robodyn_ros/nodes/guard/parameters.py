@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from robodyn_ros.nodes.commands import CommandSettings
+from robodyn_ros.nodes.command_message import CommandSettings
 from robodyn_ros.nodes.description import RobotSettings
 from robodyn_ros.nodes.realtime import RealtimeSettings
 from robodyn_ros.safety.limits import TorqueLimits

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from itertools import chain
 import time
 
@@ -18,9 +19,10 @@ from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.cdr import JointStateDecoder, JointStateSample, JointStateWriter
+from robodyn_ros.nodes.command_message import CommandMessage, DriveSettings
 from robodyn_ros.nodes.commands import CommandReader
 from robodyn_ros.nodes.conversions import (
-    EffortWriter, gravity_from, in_seconds, JointStateAssembler, payload_from)
+    gravity_from, in_seconds, JointStateAssembler, payload_from)
 from robodyn_ros.nodes.guard.parameters import GuardSettings
 from robodyn_ros.nodes.guard.torque import GuardTorque
 from robodyn_ros.nodes.polling import PolledSubscription
@@ -28,6 +30,7 @@ from robodyn_ros.nodes.publishers import full_name, publisher_names, send
 from robodyn_ros.safety import Guard, GuardState, Phase
 from robodyn_ros.safety.acceptance import Age, REQUESTS
 from robodyn_ros.safety.state_judge import StateJudge
+from robodyn_ros.settings import per_joint
 
 _PHASES = {phase.value: phase for phase in Phase}
 _HEARTBEATS = 50    # that can wait
@@ -71,7 +74,8 @@ class ControllerMonitor:
                                            qos.reliable(10))
         self._gravity = PolledSubscription(node, Vector3Stamped, f'{name}/gravity',
                                            qos.reliable(2))
-        self._reader = CommandReader(model.joint_names, values.command.command_joints)
+        self._reader = CommandReader(model.joint_names, values.command.command_joints,
+                                     _scale(values, model.joint_names))
         self.stamp = None
 
     @property
@@ -113,6 +117,11 @@ class ControllerMonitor:
                             throttle_duration_sec=_PAUSE)
 
 
+def _scale(values: GuardSettings, joint_names: Sequence[str]) -> np.ndarray:
+    """Return the effort of messages by torque, (nv,)."""
+    return per_joint('effort_scale', values.command.effort_scale, joint_names)
+
+
 class StateSubscriber:
     """
     Subscription of joint states, which are judged as those of a controller.
@@ -143,7 +152,8 @@ class StateSubscriber:
         self._judge = judge = StateJudge(dynamics, usable, hold=stale.hold, stop=_LONGEST,
                                          skew=stale.max_skew, slack=stale.jump)
         self._assembler = JointStateAssembler(dynamics.model.joint_names, judge.given.q,
-                                              judge.given.qd, judge.given.effort, False)
+                                              judge.given.qd, judge.given.effort, False,
+                                              _scale(values, dynamics.model.joint_names))
         self.q, self.qd = judge.seen.q, judge.seen.qd
         self._source = b''
 
@@ -210,12 +220,14 @@ class CommandPublisher:
         self._state = node.create_publisher(Header, '~/state', qos.latched())
         self._states = PolledSubscription(node, Header, '~/state', qos.reliable(_HEARTBEATS))
         self._heard: dict[bytes, float] = {}
+        self._message = CommandMessage(model.joint_names, values.command.command_joints,
+                                       DriveSettings())
+        self._scale = _scale(values, model.joint_names)
         self._array = node.create_publisher(Float64MultiArray, values.command.effort_command_topic,
                                             qos.reliable())
         self._named = (node.create_publisher(JointState, 'joint_commands', qos.reliable())
                        if values.command.publish_joint_commands else None)
         self.command_topic: str = self._array.topic_name
-        self._writer = EffortWriter(model.joint_names, values.command.command_joints)
         self._joints = JointStateWriter(model.joint_names)
         self._header = Header()
         self._controller = node.resolve_topic_name(values.controller)
@@ -239,7 +251,7 @@ class CommandPublisher:
 
     def command(self, torque: np.ndarray, q: np.ndarray) -> None:
         """Publish a torque; named efforts carry the present position as well."""
-        send(self._array, self._writer.write(torque))
+        send(self._array, self._message.write(self._scale * torque))
         if self._named is not None:
             self._joints.position[:], self._joints.effort[:] = q, torque
             send(self._named, self._joints.write(self._node.get_clock().now().nanoseconds))

@@ -25,12 +25,16 @@ def places_of(words: Sequence[str]) -> dict[str, int]:
 
 FUNCTIONS = ('clear', 'add_subscription', 'add_guard_condition', 'wait', 'take', 'publish',
              'matched', 'forget_error', 'clock_gettime', 'usleep', 'turn_wait', 'turn_guard_heard',
-             'turn_begin', 'turn_check', 'turn_sent', 'turn_end', 'turn_heartbeat', 'cycle')
+             'turn_begin', 'turn_check', 'turn_sent', 'turn_end', 'turn_heartbeat', 'cycle',
+             'drive')
 WORDS = (
     # set by Python before the loop starts
     *FUNCTIONS, 'wait_set', 'wake', 'states', 'guard_states', 'torques', 'heartbeats',
-    'state_message', 'guard_message', 'torque_message', 'torque_data', 'heartbeat_messages',
-    'guard_state_table', 'guard_state_count', 'order', 'joints', 'simulated',
+    'state_message', 'guard_message', 'torque_message', 'heartbeat_messages',
+    'guard_state_table', 'guard_state_count', 'simulated',
+    # numbers of a command: address, place in the message, size; address of its stamp less its
+    # offset in a Header, or 0; drive: 0 where the torques are sent as they are
+    'drive_block', 'numbers', 'number_count', 'command_stamp', 'effort_scale',
     'inputs', 'before', 'turn_program', 'turn', 'result', 'turn_bytes',
     'cycle_block', 'state', 'memory', 'memory_bytes', 'torque', 'program_slot', 'segments_slot',
     'since', 'depth', 'ring', 'ring_rows', 'ring_bytes',

@@ -151,6 +151,9 @@ def _read(w: _Writer, x: Mapping, data) -> None:
             # for an absent array the begin of the message is read, and not used
             value = b.select(present, w.load(b.select(present, place, data), kind=F64),
                              F64(math.nan))
+            if name == 'effort':
+                value = b.fdiv(value, w.load(b.add(w.word('effort_scale'), b.mul(j, I64(8))),
+                                             kind=F64))
             w.store(value, b.add(w.start('state', key), b.mul(j, I64(8))))
     w.write('state', 'stamp', w.seconds(*w.stamp(data, STAMP)))
     w.put('stamp', w.nanoseconds(*w.stamp(data, STAMP)))
@@ -186,10 +189,7 @@ def _send(w: _Writer, _functions) -> None:
     w.write('inputs', 'subscribers', b.uitofp(w.word('subscribers'), F64))
     with b.if_else(w.is_(w.step('check'), 0.0)) as (permitted, late):
         with permitted:
-            with w.each(w.word('joints')) as j:
-                joint = w.load(b.add(w.word('order'), b.mul(j, I64(8))))
-                torque = w.load(b.add(w.word('torque'), b.mul(joint, I64(8))), kind=F64)
-                w.store(torque, b.add(w.word('torque_data'), b.mul(j, I64(8))))
+            _write_command(w)
             success = w.call_rcl('publish', w.word('torques'), w.word('torque_message'), I64(0))
             w.write('inputs', 'published', b.uitofp(success, F64))
             w.step('sent')
@@ -203,6 +203,24 @@ def _send(w: _Writer, _functions) -> None:
         with late:
             w.count_up('withheld')
             w.put('unsent', 1)
+
+
+def _write_command(w: _Writer) -> None:
+    """Write the numbers of the torque into the message."""
+    b, zero = w.b, I64(0)
+    with b.if_then(b.icmp_signed('!=', w.word('drive'), zero)):
+        w.call('drive', w.word('drive_block'), result=ir.VoidType())
+    with w.each(w.word('number_count')) as k:
+        row = b.add(w.word('numbers'), b.mul(k, I64(24)))
+        value, place = w.load(w.load(row), kind=F64), w.load(row, 8)
+        with b.if_else(b.icmp_signed('==', w.load(row, 16), I64(8))) as (double, single):
+            with double:
+                w.store(value, place)
+            with single:
+                w.store(b.fptrunc(value, ir.FloatType()), place)
+    stamp = w.word('command_stamp')
+    with b.if_then(b.icmp_signed('!=', stamp, zero)):
+        w.set_stamp(stamp, w.nanoseconds(*w.clock(REALTIME)))
 
 
 def _send_heartbeat(w: _Writer, _functions) -> None:

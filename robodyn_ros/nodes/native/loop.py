@@ -17,6 +17,7 @@ from robodyn_ros.control.shared_block import ROW
 from robodyn_ros.control.turn_host import PHASES, TurnHost
 from robodyn_ros.dynamics.jit import blocks
 from robodyn_ros.nodes.cdr import JointStateLayout, LITTLE_ENDIAN
+from robodyn_ros.nodes.controller.command_writer import CommandWriter
 from robodyn_ros.nodes.native import code, rcl
 from robodyn_ros.nodes.native.block import Block, Layouts, PLACES
 from robodyn_ros.nodes.native.loop_data import LoopData
@@ -39,19 +40,16 @@ class LoopHandles:
     states, guard_states : Subscription or None
         Subscriptions of joint states and of the state of the guard.
     torques, heartbeats : Publisher
-        Publishers of Float64MultiArray and of Header.
-    torque_message : bytes
-        Serialized message of torques, which are its last numbers.
-    order : (nv,) array of int64
-        Model index of the joint of each of these numbers.
+        Publishers of commands and of Header.
+    writer : CommandWriter
+        Writer of the commands.
 
     """
 
     def __init__(self, node: Node, states, guard_states, torques, heartbeats,
-                 torque_message: bytes, order: np.ndarray):
+                 writer: CommandWriter):
         self.node, self.states, self.guard_states = node, states, guard_states
-        self.torques, self.heartbeats = torques, heartbeats
-        self.torque_message, self.order = torque_message, order
+        self.torques, self.heartbeats, self.writer = torques, heartbeats, writer
 
 
 class NativeLoop:
@@ -129,8 +127,7 @@ class NativeLoop:
         expected = {each.topic_name: (kind, each.handle.pointer) for kind, each in (
             ('subscription', handles.states), ('publisher', handles.torques),
             ('publisher', handles.heartbeats), ('subscription', handles.guard_states)) if each}
-        marked = bytes(handles.torque_message[:-8]) + np.array([1.5]).tobytes()
-        probe(handles.node, self._rcl, expected, marked)
+        probe(handles.node, self._rcl, expected)
 
     # --- arrays -----------------------------------------------------------------------------
 
@@ -167,22 +164,28 @@ class NativeLoop:
         self._layouts = Layouts(block)
 
     def _messages(self, handles: LoopHandles) -> None:
-        block, functions, n = self.block, self._rcl, len(handles.order)
-        self._torque_bytes = np.frombuffer(bytearray(handles.torque_message), dtype=np.uint8)
-        self._order = np.array(handles.order, dtype=np.int64)
-        block['order'], block['joints'] = self._order.ctypes.data, n
-        block['torque_data'] = self._torque_bytes.ctypes.data + self._torque_bytes.size - 8 * n
+        block, functions, writer = self.block, self._rcl, handles.writer
+        data, command = writer.message.data.copy(), self._torque
+        if writer.function is not None:
+            self._drive, (_, command) = writer.bound(self._memory, self._torque)
+            block['drive'], block['drive_block'] = self._drive.code, self._drive.block
+        self._numbers = writer.message.places * np.array([8, 1, 1]) + np.array(
+            [command.ctypes.data, data.ctypes.data, 0])
+        block['numbers'], block['number_count'] = self._numbers.ctypes.data, len(self._numbers)
+        block['command_stamp'] = writer.message.stamp and data.ctypes.data + (
+            writer.message.stamp - len(LITTLE_ENDIAN))
+        block['effort_scale'] = writer.scale.ctypes.data
         heartbeats = [np.frombuffer(bytearray(_header(phase.value)), dtype=np.uint8)
                       for phase in PHASES]
         messages = (rcl.SerializedMessage * 4)(
-            *(functions.message(each) for each in (*heartbeats, self._torque_bytes)))
+            *(functions.message(each) for each in (*heartbeats, data)))
         block['heartbeat_messages'] = ctypes.addressof(messages)
         block['torque_message'] = ctypes.addressof(messages[3])
         texts = [np.frombuffer(_text(state.value), dtype=np.uint8)
                  for state in turn.GUARD_STATES]
         table = np.array([(each.ctypes.data, each.size) for each in texts], dtype=np.int64)
         block['guard_state_table'], block['guard_state_count'] = table.ctypes.data, len(texts)
-        self._kept = heartbeats, messages, texts, table
+        self._kept = heartbeats, messages, texts, table, data, command
 
     def register(self, layout: JointStateLayout, joint_names: Sequence[str],
                  velocity_required: bool) -> str:

@@ -18,7 +18,7 @@ from typing import TypeVar
 import numpy as np
 from rclpy.node import Node
 from rclpy.serialization import deserialize_message
-from std_msgs.msg import Float64MultiArray, Header
+from std_msgs.msg import Header
 
 from robodyn_ros.dynamics.jit import builtin
 from robodyn_ros.exceptions import ParameterError, RobodynError
@@ -168,8 +168,7 @@ def _libraries(maps: str) -> list[str]:
     return sorted(path for path in paths if Path(path).name.startswith('librcl.so'))
 
 
-def probe(node: Node, made: rcl.Rcl, handles: dict,
-          torque_message: bytes | None = None) -> None:
+def probe(node: Node, made: rcl.Rcl, handles: dict) -> None:
     """
     Test all assumptions.
 
@@ -182,8 +181,6 @@ def probe(node: Node, made: rcl.Rcl, handles: dict,
     handles : dict
         Expected handle of each topic name: `kind, pointer` with the kind 'publisher' or
         'subscription'.
-    torque_message : bytes, optional
-        Serialized message of torques, all zero but for the last.
 
     Raises
     ------
@@ -196,16 +193,7 @@ def probe(node: Node, made: rcl.Rcl, handles: dict,
         found = made.topic_name(kind, pointer)
         if found != topic:
             raise rcl.NativeLoopError(f'the handle of the {kind} of {topic} names {found!r}')
-    if torque_message is not None:
-        _check_torques(torque_message)
     _check_round_trip(node, made)
-
-
-def _check_torques(message: bytes) -> None:
-    """Deserialize a message of torques with ROS."""
-    read = deserialize_message(message, Float64MultiArray)
-    if list(read.data[-1:]) != list(np.frombuffer(message[-8:], '<f8')) or any(read.data[:-1]):
-        raise rcl.NativeLoopError('a message of torques is not read as it was written')
 
 
 def _check_structures(node: Node, made: rcl.Rcl) -> None:

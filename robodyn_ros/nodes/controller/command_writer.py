@@ -1,0 +1,109 @@
+"""Commands of the controller: torques, and what drives get that have gains of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from robodyn_ros.control import drive
+from robodyn_ros.dynamics.jit import blocks
+from robodyn_ros.exceptions import ParameterError
+from robodyn_ros.model.per_joint import COMMAND
+from robodyn_ros.nodes.command_message import CommandMessage, CommandSettings, DriveSettings
+from robodyn_ros.settings import per_joint
+
+
+class CommandWriter:
+    """
+    Writer of the commands of torques.
+
+    Parameters
+    ----------
+    joint_names : sequence of str
+        The model's joints.
+    values : CommandSettings
+        Order of the joints, and scale of efforts.
+    drives : DriveSettings
+        Message, and gains of the drives.
+    dimensions : mapping of str to int, optional
+        Dimensions of the blocks of the cycle; None where `write_held` alone is used, or torques
+        are sent as they are.
+
+    Attributes
+    ----------
+    message : CommandMessage
+    drives : (k,) array
+        Block of `drive.Program`.
+    function : Function or None
+        `drive.command` over arrays; None where the message has torques as they are.
+    scale : (nv,) array
+        Effort by torque, of commands and states.
+
+    Raises
+    ------
+    ParameterError
+        A parameter is wrong.
+
+    """
+
+    def __init__(self, joint_names: Sequence[str], values: CommandSettings,
+                 drives: DriveSettings, dimensions: Mapping[str, int] | None = None):
+        self.message = message = CommandMessage(joint_names, values.command_joints, drives)
+        n = {'joints': len(joint_names)}
+        self.drives = np.zeros(blocks.size(drive.Program, n))
+        self._p = p = blocks.views(drive.Program, self.drives, n)
+        for source, name, row in (
+                (values, 'effort_scale', p.scale), (drives, 'effort_quantum', p.quantum),
+                (drives, 'drive_kp', p.kp), (drives, 'drive_kd', p.kd)):
+            row[:] = per_joint(name, getattr(source, name), joint_names)
+        self.scale = p.scale.copy()
+        if not p.scale.all():
+            name = joint_names[int(np.argmin(np.abs(p.scale)))]
+            raise ParameterError(f"effort_scale of joint '{name}' is 0: it would get no torque",
+                                 parameter='effort_scale', joint=name)
+        gains = {'kp', 'kd'} & message.roles
+        p.commanded[()] = bool(gains)
+        if len(gains) == 1 or gains and not {'position', 'velocity'} <= message.roles:
+            raise ParameterError('command_fields has gains of drives: it needs position, '
+                                 'velocity, kp and kd', parameter='command_fields')
+        if p.kp.any() and not gains:
+            raise ParameterError('drive_kp is set, but command_fields has no kp: without it a '
+                                 'stiffness acts about the measured position, and needs no value',
+                                 parameter='drive_kp')
+        as_is = message.roles & {*COMMAND} == {COMMAND[0]} and not (
+            p.quantum.any() or p.kd.any()) and (p.scale == 1.0).all()
+        self.function = None if as_is or dimensions is None else drive.function(dimensions)
+        self._call: Any = None
+        self._torque = self._command = np.zeros(0)
+
+    @property
+    def holds(self) -> bool:
+        """Whether drives have gains that are commanded, and hold the arm after the last torque."""
+        return bool(self._p.commanded)
+
+    def follow(self, memory: np.ndarray) -> None:
+        """Set the memory of the cycle, an array, whose torques are written."""
+        if self.function is not None:
+            self._call, (self._torque, self._command) = self.bound(memory)
+
+    def bound(self, memory: np.ndarray, torque: np.ndarray | None = None):
+        """Return a call of `function` with a memory, and its arrays of torque and command."""
+        assert self.function is not None
+        n = len(self.scale)
+        torque = np.zeros(n) if torque is None else torque
+        command = np.zeros(len(COMMAND) * n)
+        return self.function.bound(torque, memory, self.drives, command), (torque, command)
+
+    def write(self, torque: np.ndarray, stamp: int = 0) -> bytes:
+        """Return the message of a torque of the cycle, (nv,); `stamp` in ns since the epoch."""
+        if self.function is None:
+            return self.message.write(torque, stamp)
+        self._torque[:] = torque
+        self._call.call()
+        return self.message.write(self._command, stamp)
+
+    def write_held(self, torque: np.ndarray, q: np.ndarray, stamp: int = 0) -> bytes:
+        """Return a message that may be the last one: a torque, and gains of the drives about q."""
+        return self.message.write(drive.held(torque, q, self._p).ravel(), stamp)

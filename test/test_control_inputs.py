@@ -110,12 +110,46 @@ def test_a_payload_that_cannot_be_is_refused_and_changes_nothing(payload, words)
     np.testing.assert_array_equal(loop.dynamics.runtime, before)
 
 
-@pytest.mark.parametrize('gravity', [(0, 0, np.nan), (0, 0, -981.0), (np.inf, 0, 0), (0, -9.81)])
-def test_a_gravity_that_cannot_be_is_refused(gravity):
+@pytest.mark.parametrize('gravity, words', [
+    ((0, 0, np.nan), 'three finite numbers'), ((0, 0, -981.0), 'at most 30'),
+    ((np.inf, 0, 0), 'three finite numbers'), ((0, -9.81), 'three finite numbers'),
+    ((0, 0, 0), 'is 0 long, and that of the parameter gravity 9.81: it may differ by 2'),
+    ((0, 0, -7.8), 'may differ by 2'), ((0, 0, -12.0), 'may differ by 2'),
+    ((0, 0, 9.81), '3.14 rad from the present one: .*deactivate'),
+    ((9.81, 0, 0), '1.57 rad from the present one')])
+def test_a_gravity_that_cannot_be_is_refused(gravity, words):
     loop = loop_with()
-    with pytest.raises(ModelError, match='gravity .*(at most 30|three finite numbers)'):
+    loop.run(0.1)
+    with pytest.raises(ModelError, match=f'gravity .*{words}'):
         loop.control.load_changes.set_gravity(gravity)
     np.testing.assert_array_equal(loop.control.loads.gravity, MODEL.gravity)
+
+
+def test_gravity_turns_no_faster_than_it_is_blended_in_and_any_way_while_inactive():
+    loop = loop_with()
+    loop.run(0.1)
+    set_gravity, turned = loop.control.load_changes.set_gravity, (4.905, 0.0, -8.4957)
+    set_gravity(turned)
+    with pytest.raises(ModelError, match='1.05 rad from the present one'):
+        set_gravity((8.4957, 0.0, -4.905))  # from where the first one has not yet come
+    loop.run(1.1)
+    set_gravity((8.4957, 0.0, -4.905))
+    loop.control.activation.deactivate()
+    set_gravity((0.0, 9.81, 0.0))
+    np.testing.assert_array_equal(loop.control.loads.gravity, (0.0, 9.81, 0.0))
+
+
+@pytest.mark.parametrize('gravity', [(0, 0, 0), (5, 0, 0), (9.81, 0, 0), (0, 0, 9.81)])
+def test_a_floating_arm_is_not_let_fall_by_a_false_gravity(gravity):
+    loop = loop_with()
+    loop.control.requests.compensate_gravity()
+    loop.run(0.5)
+    with pytest.raises(ModelError, match='gravity'):
+        loop.control.load_changes.set_gravity(gravity)
+    begin = len(loop.log)
+    loop.run(2.0)
+    speeds = np.array([row[2] for row in loop.log[begin:]])
+    assert (np.abs(speeds) / MODEL.velocity_limit).max() < 0.02
 
 
 def test_dynamics_without_slots_name_the_remedy():

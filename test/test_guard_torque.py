@@ -188,10 +188,19 @@ def test_an_arm_that_falls_in_a_soft_stop_is_held_at_once(gravity, monkeypatch):
     """The gravity that the guard was told is not that of the arm."""
     monkeypatch.setattr(Held, 'dynamics', Dynamics(with_slots(MODEL)))  # it keeps what it is told
     held = Held(measured=False)
-    held.guard.set_gravity(gravity, False)
+    held.guard.set_loads([], gravity, held.guard.armature)
     held.take_over(qd=SPEED).run(4.0)
     assert speed_of(held) < 1.5
     assert (np.abs(held.plant.qd) / MODEL.velocity_limit).max() < 0.02, 'it rests'
+
+
+def test_a_gravity_of_another_size_is_refused():
+    held = Held(measured=True)
+    for gravity in ((0.0, 0.0, 0.0), (0.0, 0.0, -7.8), (0.0, 0.0, -12.0)):
+        for in_charge in (False, True):
+            with pytest.raises(ModelError, match='it may differ by 2 at most'):
+                held.guard.set_gravity(gravity, in_charge)
+    np.testing.assert_array_equal(held.guard.loads.gravity, MODEL.gravity)
 
 
 def test_an_arm_at_rest_is_held_at_once_whatever_is_known():

@@ -134,6 +134,29 @@ def test_brakes_hold_until_the_first_command_and_gravity_torque_holds_after(
     probe.until(lambda: np.max(abs(newest(states) - start)) > 0.1, 'the arm to fall')
 
 
+def test_a_second_arm_keeps_its_brakes_while_the_first_one_is_there(
+        simulator, probe, states, floating, gravity):
+    start = newest(states)
+    with NodeProcess(MODULE, {'urdf_file': str(ARM)}, ['-r', '__node:=second']) as second:
+        truth = probe.subscribe(JointState, 'second/ground_truth', 100)
+
+        def commanding(condition, what):
+            probe.until(lambda: floating.publish(Float64MultiArray(data=gravity.tolist()))
+                        or condition(), what)
+
+        commanding(lambda: second.logged('the brakes stay on. Stop the other one'), 'a refusal')
+        assert second.logged('/robot_simulator') == second.logged('/second') == 1
+        count = len(truth)
+        commanding(lambda: len(truth) > count + 1000, '1000 states')
+        assert all(not any(state.position) and not any(state.velocity) for state in truth)
+        # the first one is not concerned
+        np.testing.assert_allclose(states[-1].effort, gravity, rtol=1e-12, atol=1e-12)
+        assert np.abs(start - start_of(RobotModel.from_urdf(ARM))).max() < 1e-6
+        simulator.stop()
+        commanding(lambda: second.logged('brakes released'), 'an arm that is alone')
+        assert second.logged('the brakes stay on') == 1
+
+
 @pytest.mark.realtime
 def test_states_are_stamped_and_come_at_the_rate_of_the_steps(probe, states):
     probe.spin_for(1.0)

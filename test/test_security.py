@@ -32,6 +32,7 @@ WITH_CLOCK = {'use_sim_time': True, 'publish_joint_commands': True,
 PASSING = {('subscribe', '/robot_description'), ('subscribe', '/effort_controller/commands'),
            ('request', '/controller_manager/switch_controller'),
            ('subscribe', f'/{NODE}/estimated_wrench')}
+UNTIL_RELEASED = {'robot_simulator': {('subscribe', '/joint_states')}}
 # open while the controller is configured
 TRANSIENT = {(attribute, f'/{NODE}/loop_probe') for attribute in ('publish', 'subscribe')}
 WITH_CONTROL_MSGS = {('execute', f'/{NODE}/follow_joint_trajectory'),
@@ -63,7 +64,8 @@ def does(probe, name):
 def difference(probe, name):
     """Return what a node does and may not, and what it may and does not."""
     done, allowed = does(probe, name), set(rules(name))
-    optional = PASSING | TRANSIENT | (set() if find_spec('control_msgs') else WITH_CONTROL_MSGS)
+    optional = PASSING | TRANSIENT | UNTIL_RELEASED.get(name, set()) | (
+        set() if find_spec('control_msgs') else WITH_CONTROL_MSGS)
 
     def fits(act, rule):
         return act[0] == rule[0] and fnmatchcase(act[1], rule[1])

@@ -12,6 +12,8 @@ from robodyn_ros.model import Payload, RobotModel
 from robodyn_ros.model.robot_model import checked_gravity
 
 _LARGEST_GRAVITY = 30.0  # m/s^2; larger values are an error of units
+_ACCELERATION = 2.0      # m/s^2, of a base that drives or sails, at most
+_TURN = 0.6              # rad by which a base tilts at once, at most
 _SLACK = 1e-3            # relative tolerance of the triangle inequality, for rounded digits
 
 
@@ -144,10 +146,37 @@ def check_body(payload: Payload) -> None:
             'about the centre of mass, and its unit', link=payload.link, moments=moments.tolist())
 
 
-def check_gravity(gravity: ArrayLike) -> None:
-    """Raise `ModelError` if gravity is implausibly large."""
+def check_gravity(gravity: ArrayLike, model: RobotModel | None = None,
+                  present: np.ndarray | None = None) -> None:
+    """
+    Raise `ModelError` if gravity is implausible.
+
+    Parameters
+    ----------
+    gravity : (3,) array_like
+        Gravity in the base frame, in m/s^2.
+    model : RobotModel, optional
+        The arm as it was configured: on the same planet, whatever its base does.
+    present : (3,) array, optional
+        Gravity of an arm that moves; its base does not turn over from one message to the next.
+
+    """
     gravity = checked_gravity(gravity)
     size = float(np.linalg.norm(gravity))
+    usual = 0.0 if model is None else float(np.linalg.norm(model.gravity))
+    what = f'gravity {gravity.tolist()} m/s^2 is {size:.4g} long'
     if size > _LARGEST_GRAVITY:
-        raise ModelError(f'gravity {gravity.tolist()} m/s^2 is {size:.4g} long; it must be at '
-                         f'most {_LARGEST_GRAVITY:g}, as (0, 0, -9.81)', gravity=gravity.tolist())
+        raise ModelError(f'{what}; it must be at most {_LARGEST_GRAVITY:g}, as (0, 0, -9.81)',
+                         gravity=gravity.tolist())
+    if model is not None and abs(size - usual) > _ACCELERATION:
+        raise ModelError(f'{what}, and that of the parameter gravity {usual:.4g}: it may differ '
+                         f'by {_ACCELERATION:g} at most; send all three components, or set the '
+                         'parameter', gravity=gravity.tolist())
+    if present is not None and size and np.linalg.norm(present):
+        turn = float(np.arccos(np.clip(
+            gravity @ present / size / np.linalg.norm(present), -1.0, 1.0)))
+        if turn > _TURN:
+            raise ModelError(f'gravity {gravity.tolist()} m/s^2 is {turn:.3g} rad from the '
+                             f'present one: at most {_TURN:g} rad at once while the arm is under '
+                             'control; deactivate the controller for another way to mount it',
+                             gravity=gravity.tolist())

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-import math
 import signal
 
 from robodyn_ros.montecarlo.cases import (
     Case, CASES as OF_THE_ARM, ENDS, REORDERED, SILENCE, SILENT, SURE, UNDISTURBED)
 from robodyn_ros.montecarlo.effects import Faulty
-from robodyn_ros.montecarlo.judge import Requirements
 from tools.campaign import injections as inject
 
 _GUARD_COMMANDS = 'the guard commands the arm'
@@ -22,8 +20,8 @@ CASES = (
          'the guard brings the arm to rest and holds it; a new controller takes over after a '
          'reset', ((0.0, _GUARD_COMMANDS),)),
     Case('driver killed', 'kill -9 of the simulator; it is started again',
-         inject.driver_killed, Requirements(speed=math.inf),
-         'a fault is reported; the arm is held at the first position of the new driver',
+         inject.driver_killed, ENDS, 'a fault is reported, and no torque is sent to the new '
+         'driver; its brakes hold the arm until the controller is activated again',
          ((SURE, SILENT),), (0.4, 1.0)),
     Case('guard killed', 'kill -9', inject.killed('guard'), UNDISTURBED,
          'the controller reports it; the motion continues', ((0.0, 'the guard is silent'),)),

@@ -245,7 +245,7 @@ class Testbed(Session):
         raise StateError(answer)
 
     def wait_until_armed(self) -> bool:
-        """Wait until the guard is armed; return whether it was reset."""
+        """Wait until the guard is armed; return whether it was reset, or activated."""
         reset, requested = False, 0.0
 
         def armed() -> bool:
@@ -264,7 +264,21 @@ class Testbed(Session):
             if self.recorder.guard_state == 'commanding' and now > requested + 1.0:
                 requested, reset = now, True
                 self.recorder.request(f'{guard.NAME}/reset')
+            elif self._let_go() and now > requested + 1.0:
+                requested, reset = now, True
+                self._activate()
         return reset
+
+    def _let_go(self) -> bool:
+        """Whether the controller has deactivated itself because its driver was replaced."""
+        return (self.recorder.controller_state == 'standby'
+                and self._last_message().startswith('deactivated: no further torque'))
+
+    def _activate(self) -> None:
+        try:
+            self.recorder.change_state(True)
+        except StateError:  # the last line of the log has the reason
+            pass
 
     @property
     def loop(self) -> str:

@@ -178,10 +178,14 @@ class LoadChanges:
         Raises
         ------
         ModelError
-            It is not finite, too large, or the motors could not hold the arm.
+            It is not finite, of another size than the configured one, while active far from
+            the present direction, or the motors could not hold the arm.
 
         """
-        check_gravity(gravity)
+        arm = self._arm
+        arm.host.refresh()
+        check_gravity(gravity, arm.model, None if self._status.mode is Mode.INACTIVE
+                      else arm.memory.loads.known[:3])
         self._change(self._arm.loads.payloads, gravity,
                      f'gravity {list(map(float, gravity))}')
 

@@ -176,7 +176,7 @@ class GuardTorque:
 
     def set_gravity(self, gravity, in_charge: bool) -> None:
         """Set the gravity vector, in m/s^2; raise as `set_payload`."""
-        check_gravity(gravity)
+        check_gravity(gravity, self._model)
         self._change_loads(self.loads.payloads, gravity, in_charge)
 
     def set_loop(self, delay: np.ndarray, excess: np.ndarray) -> None:

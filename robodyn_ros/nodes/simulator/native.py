@@ -107,7 +107,8 @@ class NativeSimulation:
             block[name] = getattr(self._pacer, name)
         block['total_steps'], block['commanded_step'] = arm.total_steps, arm.commanded_step
         block['steps'], block['brakes'] = arm.plant.steps, arm.plant.brakes
-        block['fault'], block['decimation'] = bool(arm.plant.fault), decimation(values)
+        block['fault'] = bool(arm.plant.fault or arm.held)
+        block['decimation'] = decimation(values)
         block['received'] = self._commands.received
         block['simulated'] = self._states.clock is not None
         block.set_number('timeout', values.command_timeout)
@@ -132,6 +133,7 @@ class NativeSimulation:
         pacer.delay.extend(self._loop.delays())
         arm.total_steps, arm.commanded_step = block['total_steps'], block['commanded_step']
         arm.plant.steps, arm.plant.brakes = block['steps'], bool(block['brakes'])
+        arm.asked |= bool(arm.held) and block['received'] != self._commands.received
         self._commands.received, arm.commanded = block['received'], block.number('commanded')
         self._set_subscribed()
         self._log_changes()

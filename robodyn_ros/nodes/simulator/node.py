@@ -31,6 +31,7 @@ from robodyn_ros.nodes.realtime import configure_realtime
 from robodyn_ros.nodes.simulator import NAME
 from robodyn_ros.nodes.simulator.inputs import Inputs
 from robodyn_ros.nodes.simulator.native import NativeSimulation
+from robodyn_ros.nodes.simulator.other_arms import OtherArms
 from robodyn_ros.nodes.simulator.pacing import Lockstep, Pacer
 from robodyn_ros.nodes.simulator.parameters import decimation, period, SimulatorSettings
 from robodyn_ros.nodes.simulator.report import SimulatorReport
@@ -92,6 +93,7 @@ class SimulatorNode(Node):
         self.create_service(Trigger, '~/step', self._on_step)
         self.lockstep = Lockstep(self.inputs.named, self.inputs.take_answer, self._step,
                                  self.states.repeat) if values.lockstep else None
+        self._other_arms = None if values.lockstep else OtherArms(self, self.arm)
         self._report = SimulatorReport(self, self._robot, self.arm, self.commands,
                                        self.commanders, self.pacer, self.lockstep,
                                        lambda: self.loop)
@@ -133,6 +135,8 @@ class SimulatorNode(Node):
         self._publish_first()
         self._report.start()
         due = time.monotonic()
+        if self._other_arms is not None:
+            self.arm.hold(self._other_arms.start(due))
         self.pacer.restart()
         while not stop.requested and self.context.ok():
             self._run_once()
@@ -143,6 +147,7 @@ class SimulatorNode(Node):
                 serve(executor, self.get_logger(), timeout)
                 self.states.update_subscribers()
                 self._replace_plant()
+                self._look_for_other_arms(now)
             self._report.update(now)
         executor.shutdown(timeout_sec=1.0)
 
@@ -150,6 +155,15 @@ class SimulatorNode(Node):
     def _is_native(self) -> bool:
         """Whether the native loop makes the steps at present."""
         return self._native is not None and self._native.running
+
+    def _look_for_other_arms(self, now: float) -> None:
+        """Keep the brakes on while another arm is there."""
+        if self._other_arms is None or self._other_arms.over:
+            return
+        reason = self._other_arms.reason(now)
+        if reason != self.arm.held:
+            self._stop_native()
+            self.arm.hold(reason)
 
     def _stop_native(self) -> None:
         """Stop the native loop until the next `_run_once`."""

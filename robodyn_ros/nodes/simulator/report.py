@@ -103,6 +103,8 @@ class SimulatorReport:
             return DiagnosticStatus.OK, 'paused'
         if arm.measurement.stopped:
             return DiagnosticStatus.WARN, 'emergency stop: motors off, brakes on'
+        if arm.plant.brakes and arm.held:
+            return DiagnosticStatus.WARN, arm.held
         if arm.plant.brakes:
             return DiagnosticStatus.OK, 'held by brakes until the next command'
         if not self._lockstep and now - arm.commanded > _QUIET:

@@ -254,6 +254,10 @@ class SimulatedArm:
         Time of the last valid command, steady clock, in s.
     silences : int
         Silences of the commander after which the brakes were applied.
+    held : str
+        Why brakes that are on stay on whatever is commanded; empty if they do not.
+    asked : bool
+        Whether a command came meanwhile.
 
     Raises
     ------
@@ -271,6 +275,7 @@ class SimulatedArm:
         self._build: BackgroundPlantBuild | None = None
         self.total_steps = self.commanded_step = self.silences = 0
         self.commanded = time.monotonic()
+        self.held, self.asked = '', False
 
     def step(self, torque: np.ndarray, timeout: float) -> None:
         """
@@ -303,9 +308,17 @@ class SimulatedArm:
     def command_received(self) -> None:
         """Record a valid command; release the brakes, unless a fault holds them."""
         self.commanded_step, self.commanded = self.total_steps, time.monotonic()
-        if self.plant.brakes and not self.plant.fault and not self.measurement.stopped:
+        self.asked = bool(self.held)
+        if (self.plant.brakes and not self.plant.fault and not self.measurement.stopped
+                and not self.held):
             self.plant.release()
             self.log_release()
+
+    def hold(self, reason: str) -> None:
+        """Keep the brakes on for a reason; '' lets them go, at once if a command has come."""
+        self.held = reason
+        if self.asked and not reason:
+            self.command_received()
 
     def log_release(self) -> None:
         """Log that the brakes were released."""
@@ -320,6 +333,7 @@ class SimulatedArm:
         self.plant.reset(brakes=True)
         self.pushes.clear()
         self.measurement.reset()
+        self.asked = False
         self.total_steps += 1  # a new stamp for the new state
 
     def check_change(self, values: SimulatorSettings, names: Sequence[str]) -> RobotModel | None:

@@ -205,7 +205,7 @@ class LyingArm:
         """Move to a goal from rest to rest; return why not, '' if it does."""
         zero = np.zeros(len(goal))
         try:
-            self.control.follow(float(self.control.host.memory.before), self.model.joint_names,
+            self.control.follow(float(self.control.host.memory.last_time), self.model.joint_names,
                                 [TrajectoryPoint(goal, zero, zero, (), seconds)])
         except RobodynError as error:
             return str(error)

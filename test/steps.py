@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import numpy as np
 from robodyn_ros.control import Loads
 from robodyn_ros.control.compiled import CompiledCycle
-from robodyn_ros.control.gains import GainsBlock
 from robodyn_ros.control.steps.body import Body
 from robodyn_ros.dynamics.jit import blocks
 from robodyn_ros.dynamics.jit.ieee import Ieee
@@ -48,8 +47,7 @@ def filled(cls, nv=7, **given):
 
 def gains_of(gains):
     """Return gains as the steps read them."""
-    return doubles(GainsBlock(**{
-        each.name: getattr(gains, each.name) for each in fields(GainsBlock)}))
+    return doubles(gains)
 
 
 def body_of(dynamics, gains, learning_link=''):

@@ -63,8 +63,8 @@ def interpreted(name):
 
 
 def task_of(dyn, gains, q, qd, reference, selected):
-    """Return the task in floats."""
-    frame, n = dyn.frame(gains.link), dyn.nv
+    """Return the task of the tip in floats."""
+    frame, n = dyn.frame(dyn.model.tip), dyn.nv
     x = SimpleNamespace(q=list(q), qd=list(qd), q_ref=list(reference.q),
                         qd_ref=list(reference.qd), qdd_ref=list(reference.qdd),
                         task=SimpleNamespace(**{name: getattr(gains, name).tolist() for name in (

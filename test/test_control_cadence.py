@@ -20,7 +20,7 @@ def share_after(*gaps, rates=FAST, before=0.002):
     m = filled(feedback.Memory)
     for gap in (*[before] * 2000, *gaps):
         m = feedback.update(m, doubles(gap))
-    return float(feedback.stable_share(m, *doubles(rates)))
+    return float(feedback.stable_scale(m, *doubles(rates)))
 
 
 def test_gains_are_made_for_a_regular_cadence():
@@ -70,7 +70,7 @@ def test_gains_that_are_too_high_for_the_rate_do_not_throw_the_arm(period):
 def test_late_states_and_seldom_torques_are_reported_each_by_name():
     loop = Loop(MODEL, settings_of(natural_frequency=100.0), q=BENT)
     loop.run(0.01)
-    share = loop.control.host.memory.share
+    share = loop.control.host.memory.feedback
     for usual, late, words in ((0.002, 0.04, 'a torque every 2 ms and states up to 40 ms late'),
                                (0.0, 0.04, 'states up to 40 ms late'),
                                (0.015, 0.0, 'a torque every 15 ms')):
@@ -87,7 +87,7 @@ def test_states_that_come_late_from_now_on_do_not_throw_the_arm(delay):
     assert not arm.go(1.5)
     arm.run(3.0)
     assert (np.abs(arm.column(2)) / MODEL.velocity_limit).max() < 0.9
-    assert not arm.control.fault and float(arm.control.host.memory.share.lag) < 1e-3
+    assert not arm.control.fault and float(arm.control.host.memory.feedback.lag) < 1e-3
 
 
 def test_a_slower_rate_counts_within_a_few_intervals():
@@ -116,9 +116,9 @@ def test_a_gap_is_forgotten():
 def test_an_arm_that_was_not_under_control_has_no_past():
     """Protects feedback from the gaps of the time before an activation."""
     m = feedback.update(filled(feedback.Memory, gap=0.2, usual=0.002), doubles(0.002))
-    assert feedback.stable_share(m, *doubles(FAST)) < 1.0
+    assert feedback.stable_scale(m, *doubles(FAST)) < 1.0
     m = feedback.update(feedback.restarted(m, 1.0), doubles(0.002))
-    assert feedback.stable_share(m, *doubles(FAST)) == 1.0
+    assert feedback.stable_scale(m, *doubles(FAST)) == 1.0
 
 
 @pytest.mark.parametrize('duration', [0.5, 0.0])
@@ -196,7 +196,7 @@ def test_weaker_feedback_does_not_change_the_model_terms():
     loop.control.update(loop.now, q, qd)
     whole = loop.control.terms.copy()
     gap = 0.1
-    loop.control.host.memory.share.gap[()] = gap
+    loop.control.host.memory.feedback.gap[()] = gap
     loop.control.host.program.law_damping[()] = 0.8 / (0.25 * gap)
     loop.control.host.program.law_stiffness[()] = 0.0
     loop.control.update(loop.now, q, qd)

@@ -40,7 +40,8 @@ def gains(dyn):
 def law_of(dyn, gains):
     """Return what makes a law with Cartesian gains."""
     def make(name, **design):
-        return ControlLaw(dyn, gains, name, task_gains=task_gains_with(dyn, **design))
+        return ControlLaw(dyn, gains, name, task_gains=task_gains_with(dyn, **design),
+                          link=design.get('link', ''))
     return make
 
 
@@ -106,19 +107,19 @@ def test_the_task_inertia_of_the_textbook(angle, expected):
     ('robodyn7', range(6)), ('robodyn7', (2,)), ('robodyn7', (0, 2, 4, 5))])
 def test_the_task_inertia_of_all_kinds_of_arms(name, rows, rng):
     dyn = interpreted(name)
-    gains, selected = make_task_gains(dyn), np.isin(range(6), rows)
+    gains, link, selected = make_task_gains(dyn), dyn.model.tip, np.isin(range(6), rows)
     for _ in range(3):
         q, qd = rng.uniform(0.4, 1.2, dyn.nv), rng.uniform(-1, 1, dyn.nv)
         task = task_of(dyn, gains, q, qd, Reference.at_rest(q), selected)
         a = rng.normal(size=6)
         expected = np.zeros(6)
-        expected[list(rows)] = inertia_of_task(dyn, gains.link, q, rows) @ a[list(rows)]
+        expected[list(rows)] = inertia_of_task(dyn, link, q, rows) @ a[list(rows)]
         assert_close(task.force(a.tolist()), expected, 1e-8)
         # what is left to the posture does not accelerate the selected directions
         free = np.linalg.solve(dyn.mass_matrix(q), task.null_torque(rng.normal(size=dyn.nv)))
-        assert np.abs((dyn.jacobian(q, gains.link) @ free)[list(rows)]).max() < 1e-9
+        assert np.abs((dyn.jacobian(q, link) @ free)[list(rows)]).max() < 1e-9
         still = task.null_velocity(rng.normal(size=dyn.nv).tolist())
-        assert np.abs((dyn.jacobian(q, gains.link) @ still)[list(rows)]).max() < 1e-9
+        assert np.abs((dyn.jacobian(q, link) @ still)[list(rows)]).max() < 1e-9
 
 
 # --- the laws -----------------------------------------------------------------------------------
@@ -126,7 +127,7 @@ def test_the_task_inertia_of_all_kinds_of_arms(name, rows, rng):
 
 def test_operational_space_has_linear_error_dynamics(dyn, law_of, moving):
     law = law_of('operational_space', natural_frequency=FREQUENCY, damping_ratio=0.7)
-    link = law.task_gains.link
+    link = law.link
     for _ in range(5):
         q, qd, reference = moving()
         qdd = dyn.forward_dynamics(q, qd, law.follow(q, qd, reference)[Term.TOTAL])
@@ -145,7 +146,7 @@ def test_operational_space_has_linear_error_dynamics(dyn, law_of, moving):
 def test_cartesian_impedance_is_its_equation(dyn, law_of, axes, moving):
     law = law_of('cartesian_impedance', stiffness=STIFFNESS, damping=STIFFNESS / 10, axes=axes,
                  posture_frequency=0.0)
-    link = law.task_gains.link
+    link = law.link
     for _ in range(5):
         q, qd, reference = moving()
         terms = law.follow(q, qd, reference)
@@ -165,7 +166,7 @@ def test_cartesian_impedance_is_its_equation(dyn, law_of, axes, moving):
 
 @pytest.mark.parametrize('law', LAWS)
 def test_the_posture_does_not_move_the_link(dyn, law_of, law, moving):
-    link = law_of(law).task_gains.link
+    link = law_of(law).link
     for _ in range(5):
         q, qd, reference = moving()
         soft, hard = (law_of(law, posture_frequency=f).follow(q, qd, reference).copy()
@@ -211,7 +212,7 @@ def test_the_energy_of_arm_and_spring_only_falls(dyn, law_of, axes, rng):
 
 def pushed(dyn, law, q, wrench, seconds, h=5e-4):
     """Return states and powers of an arm under a wrench, a function of time, pose and twist."""
-    link, reference, rows = law.task_gains.link, Reference.at_rest(q), []
+    link, reference, rows = law.link, Reference.at_rest(q), []
     q, qd = q.copy(), np.zeros(dyn.nv)
     for step in range(round(seconds / h)):
         w = wrench(step * h, dyn.forward_kinematics(q, link), dyn.jacobian(q, link) @ qd)
@@ -225,7 +226,7 @@ def pushed(dyn, law, q, wrench, seconds, h=5e-4):
 @pytest.mark.parametrize('posture', [0.0, 5.0])
 def test_guiding_the_link_around_yields_no_energy(dyn, law_of, posture):
     law = law_of('cartesian_impedance', stiffness=STIFFNESS, posture_frequency=posture)
-    start = dyn.forward_kinematics(BENT, law.task_gains.link)[:3, 3]
+    start = dyn.forward_kinematics(BENT, law.link)[:3, 3]
 
     def guided(t, pose, twist):
         # round two circles, and released
@@ -239,10 +240,10 @@ def test_guiding_the_link_around_yields_no_energy(dyn, law_of, posture):
     work = 5e-4 * sum(power for *_, power in rows)
     assert work > 0.1
     # and it comes back
-    gone = dyn.forward_kinematics(q, law.task_gains.link) - dyn.forward_kinematics(
-        BENT, law.task_gains.link)
+    gone = dyn.forward_kinematics(q, law.link) - dyn.forward_kinematics(
+        BENT, law.link)
     assert np.abs(gone).max() < 5e-3
-    assert np.abs(dyn.jacobian(q, law.task_gains.link) @ qd).max() < 0.05
+    assert np.abs(dyn.jacobian(q, law.link) @ qd).max() < 0.05
 
 
 # --- response to a push -------------------------------------------------------------------------
@@ -251,7 +252,7 @@ def test_guiding_the_link_around_yields_no_energy(dyn, law_of, posture):
 @pytest.mark.parametrize('axes', ['base', 'target'])
 def test_a_push_deflects_the_link_by_its_compliance(dyn, law_of, axes):
     law = law_of('cartesian_impedance', stiffness=STIFFNESS, axes=axes)
-    link = law.task_gains.link
+    link = law.link
     push = np.array([6.0, -8.0, 2.0, 0.3, 0.05, -0.1])
     q, qd, _ = pushed(dyn, law, BENT, lambda t, *_: push * min(t, 1.0), 4.0)
     away, eta, eps = difference(dyn, link, BENT, q)
@@ -265,7 +266,7 @@ def test_a_push_deflects_the_link_by_its_compliance(dyn, law_of, axes):
 def test_in_operational_space_the_link_swings_with_its_frequency(dyn, law_of):
     wn, zeta = 12.0, 0.1
     law = law_of('operational_space', natural_frequency=wn, damping_ratio=zeta)
-    link, h = law.task_gains.link, 5e-4
+    link, h = law.link, 5e-4
     reference = Reference.at_rest(BENT)
     q, qd, xs = BENT.copy(), np.zeros(7), []
     J = dyn.jacobian(q, link)
@@ -283,7 +284,7 @@ def test_in_operational_space_the_link_swings_with_its_frequency(dyn, law_of):
 @pytest.mark.parametrize('zeta', [0.3, 1.0])
 def test_every_mode_of_the_link_has_its_damping_ratio(dyn, law_of, zeta, rng):
     law = law_of('cartesian_impedance', stiffness=STIFFNESS, damping_ratio=zeta)
-    link = law.task_gains.link
+    link = law.link
     for _ in range(5):
         q = BENT + rng.uniform(-0.5, 0.5, 7)
         Lambda = inertia_of_task(dyn, link, q)

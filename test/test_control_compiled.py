@@ -369,7 +369,7 @@ def test_a_cycle_goes_on_from_what_it_kept(cycle):
         arm.go()
     last = arm.bound.memory.copy()
     torque = arm.go()
-    np.testing.assert_array_equal(arm.bound.before, last)
+    np.testing.assert_array_equal(arm.bound.previous_memory, last)
     expected, kept = cycle.function(
         *cycle.functions.values(), arm.bound.segments, arm.bound.state, last, arm.bound.program)
     np.testing.assert_array_equal(torque, expected)

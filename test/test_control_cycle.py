@@ -44,9 +44,9 @@ class RandomWalk:
                 effort_limit=np.minimum(self.model.effort_limit, LARGEST), activation_time=0.01,
                 collision__threshold=np.full(self.n, 20.0), collision__reaction='stop'))
         self.host, self.paths = self.control.host, Paths(self.control.host)
-        self.host.made.prepare(*laws.NAMES)
+        self.host.compiled.prepare(*laws.NAMES)
         self.functions = [[self._checked(each) for each in table]
-                          for table in self.host.made.functions.values()]
+                          for table in self.host.compiled.functions.values()]
         self.now, self.q = 0.0, self.random.normal(0.0, 0.4, self.n)
         self.modes, self.codes = set(), set()
         self._request(modes.TO_TAKE_OVER)
@@ -89,7 +89,7 @@ class RandomWalk:
             host.program.motion.reset += random.integers(2)
             row = (state.q, state.qd, state.effort)[random.integers(3)]
             row[random.integers(self.n)] = random.choice(STRANGE)
-        floats = host.made.function.interpret(
+        floats = host.compiled.function.interpret(
             *self.functions, host.bound.segments, *host.values.values())
         compiled = host.run(kind, self.now).copy(), host.values['memory'].copy()
         self.modes.add(int(m.motion.mode))
@@ -139,7 +139,7 @@ class RandomWalk:
             p.external_law.position[:] = self.q
             p.external_law.gain[:] = random.normal(0.0, 5.0, p.external_law.gain.size)
         else:
-            p.acceptance.lost += random.integers(2)
+            p.acceptance.takeover_count += random.integers(2)
             p.acceptance.slack[()] = random.choice([math.inf, 1e-3, 0.1])
             p.acceptance.continuous[:] = random.integers(2, size=self.n)
             p.limits.effort[:] = random.uniform(0.3, 1.0, self.n) * self.control.bounds.usable
@@ -160,7 +160,7 @@ class RandomWalk:
                                             start=reference)
         tolerances = Tolerances.from_defaults(
             self.n, random.choice([0.0, 0.0, 1e-4]), random.choice([0.0, 1.0, 1e-4]), 0.02, 0.0)
-        self.paths.put(trajectory, float(m.before) + random.choice([0.0, 0.01]), tolerances)
+        self.paths.put(trajectory, float(m.last_time) + random.choice([0.0, 0.01]), tolerances)
         self._request(modes.TO_FOLLOW)
 
 
@@ -181,7 +181,7 @@ def compare_on_walk(urdf, seed, steps):
     """Compare floats with machine code on the way; return modes and codes that were met."""
     walk = RandomWalk(urdf, seed)
     for _ in range(steps):
-        assert_same(*walk.step(), LARGEST, walk.host.made.dimensions)
+        assert_same(*walk.step(), LARGEST, walk.host.compiled.dimensions)
     return walk.modes, walk.codes
 
 

@@ -50,7 +50,7 @@ def case(dyn):
 
 
 def smoothed_friction(dyn, gains, velocity):
-    return np.array(friction(velocity, *gains.arrays(GAINS)))
+    return np.array(friction(velocity, *(getattr(gains, name) for name in GAINS)))
 
 
 def bare(dyn):

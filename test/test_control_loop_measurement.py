@@ -453,7 +453,7 @@ def test_torques_that_are_executed_late_throw_no_arm(begin):
 
 def test_a_change_of_settings_leaves_the_delay_that_is_borne_during_the_measurement():
     loop = Loop(MODEL, q=Q)
-    found = loop.control.host.program.share.found
+    found = loop.control.host.program.feedback.found
     assert not found
     loop.control.loop.begin()
     loop.control.update_loop()

@@ -224,7 +224,7 @@ def test_a_fault_from_outside_disables_the_own_law(loop):
 def test_mistakes_are_named_before_there_is_an_arm(name, message):
     dynamics = Dynamics(MODEL)
     with pytest.raises(ParameterError, match=message):
-        load_own_law(name, dynamics).function(arm().control.host.made.dimensions)
+        load_own_law(name, dynamics).function(arm().control.host.compiled.dimensions)
 
 
 @pytest.mark.parametrize('text, message', [

@@ -127,5 +127,5 @@ def test_begun_again_it_counts_from_its_moment():
     track = Track()
     track.update(12.0, ZERO, ZERO)
     track.m = path.started(track.path)
-    assert (track.m.elapsed, track.m.before, track.m.number) == (0.0, 10.0, 3.0)
+    assert (track.m.elapsed, track.m.last_time, track.m.number) == (0.0, 10.0, 3.0)
     assert track.follow(10.1).kind == path.NOT_ENDED

@@ -70,7 +70,7 @@ def test_velocity_that_is_not_reported_is_estimated(entry, unreported):
     assert status.unreported_velocities == status.estimated_velocities == names
     assert status.velocity_outliers == 0
     # kd is 40/s, its velocity 10 ms late: 2 (delay) + period instead of the period
-    assert arm.control.status.feedback_part == pytest.approx(0.8 / (40.0 * 0.022), rel=0.05)
+    assert arm.control.status.feedback_scale == pytest.approx(0.8 / (40.0 * 0.022), rel=0.05)
 
 
 @pytest.mark.parametrize('robot, sprint', ROBOTS[::2])
@@ -132,7 +132,7 @@ def test_velocity_that_is_no_number_any_more_is_estimated(entry):
 def test_velocity_that_is_reported_again_is_used_again():
     arm, text = lying('robodyn7', '0 velocity_zero 1.4')
     assert text == GOAL and not arm.control.status.estimated_velocities
-    assert arm.control.status.feedback_part == 1.0
+    assert arm.control.status.feedback_scale == 1.0
 
 
 @pytest.mark.parametrize('source', ['measured', 'estimated'])

@@ -181,13 +181,14 @@ def test_the_reference_waits_for_an_arm_that_is_held_back(dyn):
     gone = np.linalg.norm(way.pose[:3, 3] - start[:3, 3])
     turned = Rotation.from_matrix(way.pose[:3, :3] @ start[:3, :3].T).magnitude()
     assert not way.outcome and np.abs(way.reference.qd).max() < 1e-2
-    assert 0.9 < max(gone / SETTINGS.leash[0], turned / SETTINGS.leash[1]) < 1.1
+    linear, angular = SETTINGS.max_tracking_error
+    assert 0.9 < max(gone / linear, turned / angular) < 1.1
     assert way.run().outcome == 'the target pose is reached'  # once it is released
 
 
 @pytest.mark.parametrize('given, words', [
     ({'velocity_limit': (0.0, 1.0)}, 'number 1 of 2, is 0.0: the least allowed is 0.001'),
-    ({'leash': (1.0,)}, 'give two numbers, linear then angular'),
+    ({'max_tracking_error': (1.0,)}, 'give two numbers, linear then angular'),
     ({'acceleration_limit': (1.0, np.inf)}, 'number 2 of 2, is inf: it must be finite')])
 def test_settings_that_make_no_sense_are_refused(given, words):
     with pytest.raises(ParameterError, match=words):

@@ -7,7 +7,7 @@ from design import gains_with, settings_of
 import numpy as np
 import pytest
 from robodyn_ros.control import ArmController, Term
-from robodyn_ros.control.gains import GainsBlock
+from robodyn_ros.control.gains import Gains
 from robodyn_ros.control.steps import disturbance
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.usual_inertia import likely_rotors
@@ -87,7 +87,7 @@ def test_the_feedback_inertia_is_stable_without_rotors(period, delay, wn):
         control.activate(0.0, q, 0.0 * q)
         for k in range(1, 5):
             control.update(k * period, q, 0.0 * q)
-        memory.share.lag[()] = delay / (1.0 - period / 0.1)
+        memory.feedback.lag[()] = delay / (1.0 - period / 0.1)
         control.update(5 * period, q, 0.0 * q)
         E = memory.light.scale * gains.feedback_inertia
         assert (E > 1e-6).any() or wn * (period + delay) > 0.1
@@ -146,7 +146,7 @@ def test_the_feedback_inertia_is_that_of_usual_rotors_or_the_one_given():
 def test_load_and_dry_friction_are_learned_from_the_position():
     """A joint with a load of 2 N m and friction of 0.5 N m that its model lacks."""
     M, T = 0.5, 1e-3
-    gains = filled(GainsBlock, 1, kp=400.0, kd=40.0, inertia=M, disturbance_observer=1.0)
+    gains = filled(Gains, 1, kp=400.0, kd=40.0, inertia=M, disturbance_observer=1.0)
     m, p = filled(disturbance.Memory, 1), filled(disturbance.Program, 1, limit=5.0)
     q, v = 0.0, 0.0
     for k in range(6000):
@@ -174,7 +174,7 @@ def test_learned_dry_friction_is_not_compensated_twice():
     """What a change of `friction.coulomb` adds to the model ends in the compensation."""
     def after(learned, before, now):
         m = filled(disturbance.Memory, 1, dry_friction=learned, model=before)
-        gains = filled(GainsBlock, 1, coulomb=now, disturbance_observer=1.0)
+        gains = filled(Gains, 1, coulomb=now, disturbance_observer=1.0)
         return disturbance.without_learning(m, gains, 1.0, 1.0, 1e-3, 0.0, 0.0).dry_friction[0]
 
     assert after(0.4, 0.0, 0.3) == pytest.approx(0.1)
@@ -184,7 +184,7 @@ def test_learned_dry_friction_is_not_compensated_twice():
 
 
 def test_between_two_states_the_time_to_learn_from_is_summed_up():
-    gains = filled(GainsBlock, 1, kp=400.0, kd=40.0, inertia=1.0, disturbance_observer=1.0)
+    gains = filled(Gains, 1, kp=400.0, kd=40.0, inertia=1.0, disturbance_observer=1.0)
     p, r = filled(disturbance.Program, 1, limit=5.0), SimpleNamespace(q=[0.0], qd=[1.0], qdd=[0.0])
 
     def learned(cycles):
@@ -205,7 +205,7 @@ def test_the_compensation_decays_with_a_rotor_that_is_missing():
     M, E = 10.0 ** rng.uniform(-4, 0, n), 10.0 ** rng.uniform(-3, 0, n)
     wn, f, zeta = rng.uniform(5.0, 60.0, n), rng.uniform(0.0, 1.0, n), rng.uniform(0.5, 1.5, n)
     for m, e, part, w, z in zip(M, E, f, wn, zeta):
-        g = filled(GainsBlock, 1, kp=w ** 2, kd=2 * z * w, inertia=m, feedback_inertia=e,
+        g = filled(Gains, 1, kp=w ** 2, kd=2 * z * w, inertia=m, feedback_inertia=e,
                    disturbance_observer=1.0)
         K = float(disturbance.bandwidth(g, [part]))
         A, G, kp, kd = m + 2.0 * e, m + part * e, w ** 2, 2 * z * w
@@ -218,7 +218,7 @@ def test_slips_at_rest_end():
     """Protects against hunting: error after each slip on the other side, of the same size."""
     rest = SimpleNamespace(qd=[0.0], qdd=[0.0])
     moves = SimpleNamespace(qd=[0.1], qdd=[0.0])
-    frictionless = filled(GainsBlock, 1, kp=400.0, inertia=0.5)
+    frictionless = filled(Gains, 1, kp=400.0, inertia=0.5)
     narrow = disturbance.narrow_zones(frictionless, [0.0])
     assert narrow == [pytest.approx(3e-4)]
     assert disturbance.narrow_zones(frictionless, [-1.0]) == [pytest.approx(5e-4)]

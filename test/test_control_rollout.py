@@ -146,7 +146,7 @@ def test_the_loop_is_the_controller_and_steps(both_ways):
                                rtol=0.0, atol=1e-11)
     differences = blocks.differences(
         Memory, runs.memories[row], alone.control.host.values['memory'],
-        alone.control.host.made.dimensions,
+        alone.control.host.compiled.dimensions,
         lambda a, b: abs(a - b) <= 1e-9 * max(limit, abs(a)) or a == b)
     # an activation from Python ends external wrenches, of which there are none
     assert differences == ['external.clear: 0 and 1', 'target.clear: 0 and 1']
@@ -267,7 +267,7 @@ def test_a_fault_counts_more_than_what_came_after(arms):
     controller, memory = RolloutCycle(control), np.tile(control.host.values['memory'], (4, 1))
     for row, (fault, message) in zip(memory, ((0.0, 0.0), (0.0, modes.AT_GOAL), (
             modes.UNUSABLE, modes.AT_GOAL), (0.0, modes.OFF_PATH))):
-        m = blocks.views(Memory, row, control.host.made.dimensions).motion
+        m = blocks.views(Memory, row, control.host.compiled.dimensions).motion
         m.fault.code[()], m.fault.joint[()], m.message.code[()] = fault, 3.0, message
     found = controller.endings(memory)
     np.testing.assert_array_equal(found.code, [np.nan, 0.0, modes.UNUSABLE, modes.OFF_PATH])

@@ -100,7 +100,7 @@ def random_cycles(robot, steps, seed=0):
     bound, cycles = walk.host.bound, []
     for _ in range(steps):
         floats, compiled = walk.step()
-        cycles.append((np.array(bound.segments), bound.state.copy(), bound.before.copy(),
+        cycles.append((np.array(bound.segments), bound.state.copy(), bound.previous_memory.copy(),
                        bound.program.copy(), floats, compiled))
     export = Export(walk.model, ('cycle', *DYNAMICS), laws.NAMES, 'arm', walk.control)
     return export, cycles
@@ -116,7 +116,7 @@ def check_cycles(results, export, cycles):
     rows = results.reshape(len(cycles), -1)
     for row, (*_, floats, compiled) in zip(rows, cycles):
         for expected in (floats, compiled):
-            assert_same(expected, (row[:n], row[n:]), LARGEST, export.cycle.made.dimensions)
+            assert_same(expected, (row[:n], row[n:]), LARGEST, export.cycle.compiled.dimensions)
 
 
 def project(export, folder):
@@ -280,7 +280,7 @@ def test_the_same_input_gives_the_same_bytes():
 def test_fields_of_the_header_are_those_of_the_blocks():
     export, _ = random_cycles(*WALK)
     text = export.c_files()['arm.h']
-    size = export.cycle.made.sizes['memory']
+    size = export.cycle.compiled.sizes['memory']
     assert f'/* {int(size)} doubles; ' in text
     assert 'double switch_;' in text  # a keyword
     assert '/* 0: Kind of cycle: 0 state, 1 between states' in text

@@ -140,7 +140,7 @@ def test_names_of_the_package_fit():
 
 
 def test_parts_of_the_block_do_not_overlap():
-    layout = SharedLayout.of(export_of().cycle.made, ['a', 'b'])
+    layout = SharedLayout.of(export_of().cycle.compiled, ['a', 'b'])
     begins = [8 * len(WORDS), layout.programs, layout.handover, layout.segments, layout.ring,
               layout.total]
     assert begins == sorted(begins) and all(each % 8 == 0 for each in begins)
@@ -571,7 +571,7 @@ def test_with_an_owner_no_references_are_taken_from_upstream(owner):
 def test_too_many_segments_are_refused(owner):
     controller = owner.controller
     controller.host.most_segments = 3
-    now = float(controller.host.memory.before)
+    now = float(controller.host.memory.last_time)
     points = [TrajectoryPoint(START + 0.01 * k, time_from_start=0.2 * (k + 1)) for k in range(8)]
     with pytest.raises(StateError, match='room for 3'):
         controller.follow(now, controller.model.joint_names, points)

@@ -11,7 +11,7 @@ from robodyn_ros.identification.equations import excerpt
 from robodyn_ros.identification.estimate import estimate
 from robodyn_ros.identification.recording import Recording
 from robodyn_ros.identification.report import report
-from robodyn_ros.identification.verdict import objections
+from robodyn_ros.identification.verdict import validation_failures
 from robodyn_ros.model import RobotModel
 
 RATE = 100.0
@@ -56,32 +56,33 @@ def test_efforts_in_any_unit_give_their_scale_and_friction(wrist, scale, frictio
         assert found.joints['viscous'][0].value == pytest.approx(VISCOUS, rel=0.15)
         assert found.joints['coulomb'][0].value == pytest.approx(COULOMB, rel=0.15)
     assert found.held_back[0] < 0.2
-    assert objections(wrist.model.joint_names, found) == []
+    assert validation_failures(wrist.model.joint_names, found) == []
 
 
 @pytest.mark.parametrize('groups', [['friction'], ['friction', 'armature'],
                                     ['friction', 'inertia']])
 @pytest.mark.parametrize('scale', [0.12, 8.0])
 def test_efforts_in_another_unit_do_not_pass_as_friction(wrist, scale, groups):
-    reason, = objections(wrist.model.joint_names,
-                         identified(wrist, recorded(wrist, scale, 1.0, 0.1), *groups))
+    found = identified(wrist, recorded(wrist, scale, 1.0, 0.1), *groups)
+    reason, = validation_failures(wrist.model.joint_names, found)
     assert "'wrist_1'" in reason and f'efforts are {scale:.1g}' in reason
 
 
 @pytest.mark.parametrize('scale', [0.7, 1.0, 1.6])
 def test_masses_that_err_pass(wrist, scale):
     found = identified(wrist, recorded(wrist, scale, 1.0, 0.1), 'friction', 'armature')
-    assert objections(wrist.model.joint_names, found) == []
+    assert validation_failures(wrist.model.joint_names, found) == []
 
 
 def test_currents_of_one_joint_are_found_in_an_arm():
     dynamics = arm()
     scale = np.array([1.0, 1.0, 0.11, 1.0, 1.0, 1.0])
     recording = recorded(dynamics, scale, 0.5, 0.05)
-    reasons = objections(dynamics.model.joint_names, identified(dynamics, recording, 'friction'))
+    reasons = validation_failures(dynamics.model.joint_names,
+                                  identified(dynamics, recording, 'friction'))
     assert [dynamics.model.joint_names[2] in reason for reason in reasons] == [True]
     found = identified(dynamics, recording, 'friction', 'armature', 'scale')
-    assert objections(dynamics.model.joint_names, found) == []
+    assert validation_failures(dynamics.model.joint_names, found) == []
     assert found.arm.scale[2] == pytest.approx(0.11, rel=0.02)
 
 
@@ -111,7 +112,7 @@ def test_friction_of_a_joint_whose_unit_is_hidden_does_not_pass():
     recording = recorded(dynamics, np.array([0.1] * 5 + [0.2]), 0.5, 0.05)
     found = identified(dynamics, recording, 'friction', 'scale', 'armature')
     assert ('scale', 5) in found.unexcited and found.held_back[5] < 0.3
-    reasons = objections(dynamics.model.joint_names, found)
+    reasons = validation_failures(dynamics.model.joint_names, found)
     assert "joint 'joint6': the scale of its efforts is not determined" in reasons[-1]
     assert 'not determined: scale of joint6' in '\n'.join(report(dynamics.model, found))
 
@@ -131,7 +132,7 @@ def judged(held_back, urdf=(1.0, 1.0), **fields):
                'base': [], 'joints': {}}
     found = SimpleNamespace(held_back=np.array(held_back), urdf=np.array(urdf),
                             **{**nothing, **fields})
-    return objections(('shoulder', 'elbow'), found)
+    return validation_failures(('shoulder', 'elbow'), found)
 
 
 @pytest.mark.parametrize('held_back, urdf, words', [

@@ -154,11 +154,11 @@ def test_the_newest_cycle_is_there_on_demand(bench):
     """Requests to Python between two of its polls; before the first cycle: nothing."""
     host, loop = bench.control.host, bench.loop
     wait_until(bench.feed, 'a torque')
-    before = float(bench.control.status.states.called)
+    before = float(bench.control.status.states.last_call)
     bench.wait_for_iterations(3)
-    assert float(bench.control.status.states.called) == before, 'it was copied unasked'
+    assert float(bench.control.status.states.last_call) == before, 'it was copied unasked'
     host.refresh()
-    after = float(bench.control.status.states.called)
+    after = float(bench.control.status.states.last_call)
     assert after > before
     loop.stop()
     memory = host.bound.memory.copy()

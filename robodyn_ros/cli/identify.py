@@ -25,7 +25,7 @@ from robodyn_ros.identification.report import described, report
 from robodyn_ros.identification.results import (
     check_not_locked, identified_urdf, parameters, remarks)
 from robodyn_ros.identification.unknowns import GROUPS
-from robodyn_ros.identification.verdict import objections
+from robodyn_ros.identification.verdict import validation_failures
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.robot import Robot
 from robodyn_ros.picture import check_picture
@@ -113,7 +113,7 @@ def run(options: argparse.Namespace) -> int:
         steps.write_line(line)
     for path in _write(options, robot, model, found, data.dry):
         steps.write_line(f'written: {path}')
-    return 1 if objections(model.joint_names, found) else 0
+    return 1 if validation_failures(model.joint_names, found) else 0
 
 
 def _write(options: argparse.Namespace, robot: Robot, model: RobotModel, found: Estimate,
@@ -124,7 +124,7 @@ def _write(options: argparse.Namespace, robot: Robot, model: RobotModel, found: 
         head = [f'Identified from {options.recording.name} with {robot.urdf.name}'
                 + (f'; goes with {options.urdf_output.name}' if options.urdf_output else ''),
                 'Joints: ' + ', '.join(model.joint_names),
-                *(f'FAILED: {reason}' for reason in objections(model.joint_names, found)),
+                *(f'FAILED: {reason}' for reason in validation_failures(model.joint_names, found)),
                 *remarks(found, options.payload, dry)]
         options.output.write_text(parameter_file(parameters(found, dry), head), encoding='utf-8')
         written.append(options.output)

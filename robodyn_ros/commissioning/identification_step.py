@@ -16,7 +16,7 @@ from robodyn_ros.identification.identified import identify
 from robodyn_ros.identification.recording import Run
 from robodyn_ros.identification.report import described, report
 from robodyn_ros.identification.results import check_not_locked, identified_urdf, parameters
-from robodyn_ros.identification.verdict import objections
+from robodyn_ros.identification.verdict import validation_failures
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.robot import Robot
 
@@ -63,7 +63,7 @@ class IdentificationStep:
                                        tick=self._tick)
         text = [*described(data, recording), *([remark] if remark else []), '',
                 *report(self._model, found, dry=data.dry, listed='the report names them')]
-        if objections(self._model.joint_names, found):
+        if validation_failures(self._model.joint_names, found):
             raise StateError('the identification failed', report=text)
         result = {'parameters': parameters(found, data.dry), 'joints': found.joints,
                   'unexcited': found.unexcited, 'base': found.base,

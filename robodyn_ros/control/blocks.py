@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from robodyn_ros.control.gains import GainsBlock, TaskGainsBlock
+from robodyn_ros.control.gains import Gains, TaskGains
 from robodyn_ros.control.steps import (
     collision, disturbance, external_law, feedback, gravity_check, law_state,
     learning, light_joints, loads, loop_probe, modes, observer, predict, reflection,
@@ -16,7 +16,7 @@ from robodyn_ros.safety import acceptance, limits, oscillation, passive_stop, wa
 @block
 class Memory:
     acceptance: acceptance.Memory = part(acceptance.Memory)
-    before: float = scalar('s', 'Time of the law at the last cycle.')
+    last_time: float = scalar('s', 'Time of the law at the last cycle.')
     q: list = joints('rad', 'Position at the last state.')
     qd: list = joints('rad/s', 'Velocity at the last state.')
     coasting: float = scalar('', 'Flag: the last cycle was one of silence.')
@@ -32,7 +32,7 @@ class Memory:
     collision: collision.Memory = part(collision.Memory)
     disturbance: disturbance.Memory = part(disturbance.Memory)
     motion: modes.Memory = part(modes.Memory)
-    share: feedback.Memory = part(feedback.Memory)
+    feedback: feedback.Memory = part(feedback.Memory)
     gravity_check: gravity_check.Memory = part(gravity_check.Memory)
     probe: loop_probe.Memory = part(loop_probe.Memory)
     oscillation: oscillation.Memory = part(oscillation.Memory)
@@ -63,14 +63,14 @@ class Program:
     law: float = scalar('', 'Row of the law that follows references.')
     law_damping: float = scalar('1/s', 'Largest kd of that law.')
     law_stiffness: float = scalar('1/s', 'Largest kp / kd of that law.')
-    gains: GainsBlock = part(GainsBlock)
-    task: TaskGainsBlock = part(TaskGainsBlock)
+    gains: Gains = part(Gains)
+    task: TaskGains = part(TaskGains)
     springs: float = scalar('', 'Number of the last change of stiffness.')
     task_springs: float = scalar('', 'Number of the last change of the stiffness of the link.')
     tank: float = scalar('J', 'Largest energy that a change of stiffness may add to the arm.')
     switch: float = scalar('', 'Number of the last change of law, gains or limits.')
     transition: transition.Program = part(transition.Program)
-    share: feedback.Program = part(feedback.Program)
+    feedback: feedback.Program = part(feedback.Program)
     probe: loop_probe.Program = part(loop_probe.Program)
     loads: loads.Program = part(loads.Program)
     external: wrenches.Program = part(wrenches.Program)

@@ -93,7 +93,7 @@ def compute_torque(robot, functions, table, flags, state, m, p):
     torque = brake(body, torque, driven, silent | last, m, p)
     torque = loop_probe.applied(m.probe, p.probe, torque)
     # the time of the law jumps where a delay of the states ends
-    passed = minimum(flags.now - m.before, flags.clock - m.sent_time)
+    passed = minimum(flags.now - m.last_time, flags.clock - m.sent_time)
     torque, verdict = limits.supervise(torque, fallback(body, torque, silent, m, p), m.sent,
                                        passed, p.limits, last)
     terms[Term.LIMIT] = added(terms[Term.LIMIT], difference(torque, total))
@@ -108,6 +108,6 @@ def compute_torque(robot, functions, table, flags, state, m, p):
     m = update_law_state(robot, functions, body, flags, law, terms, follows, undisturbed, m, p)
     measured_q, measured_qd = when(flags.fresh, [state.q, state.qd], [m.q, m.qd])
     return torque, replace(
-        m, before=flags.now, q=measured_q, qd=measured_qd, coasting=when(silent, 1.0, 0.0),
+        m, last_time=flags.now, q=measured_q, qd=measured_qd, coasting=when(silent, 1.0, 0.0),
         observer=observer.restarted(m.observer, silent), verdict=verdict, report=law.report,
         terms=[x for term in terms for x in term], sent=torque, sent_time=flags.clock)

@@ -1,14 +1,13 @@
 """
-Gains of the control laws.
+Gains of the control laws, blocks of the program.
 
-They are declared once, as blocks of the program: lists of scalars in the cycle. `Gains` and
-`TaskGains` are the same fields as checked arrays.
+In the cycle they are lists of scalars, everywhere else read-only float64 arrays: finite and not
+negative, with one number per joint, or six of a link, linear first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,9 @@ from robodyn_ros.exceptions import ParameterError
 
 
 @block
-class GainsBlock:
+class Gains:
+    """Gains of the joints."""
+
     kp: Any = joints('1/s^2', 'Position gain of computed torque.')
     kd: Any = joints('1/s', 'Velocity gain of computed torque.')
     ki: Any = joints('1/s^3', 'Integral gain of the laws that integrate.')
@@ -50,13 +51,26 @@ class GainsBlock:
     sliding: Any = joints('1/s', 'Decay rate of the error of the adaptive law while s is 0.')
     sliding_damping: Any = joints('N m s/rad', 'Gain K_D of the adaptive law on s.')
 
+    def __post_init__(self):
+        _check(self, '', np.size(self.kp), f'kp {np.shape(self.kp)}; each has one number per '
+               'joint')
+
+    def spring_damping(self, stiffness: np.ndarray, inertia: np.ndarray) -> np.ndarray:
+        """Return D of joint impedances with a stiffness and an inertia, (nv,) each."""
+        return self.joint_damping + 2.0 * self.impedance_ratio * np.sqrt(stiffness * inertia)
+
+
+_SIZES = {'task': 6}
+
 
 def _six(unit, meaning):
     return numbers('task', unit, meaning)
 
 
 @block
-class TaskGainsBlock:
+class TaskGains:
+    """Gains of the Cartesian laws; a direction with 0 and 0 is free."""
+
     stiffness: Any = _six('N/m, N m/rad', 'Stiffness of cartesian_impedance.')
     damping: Any = _six('N s/m, N m s/rad', 'Damping of cartesian_impedance.')
     damping_ratio: Any = _six('', 'Damping ratio of cartesian_impedance, in addition.')
@@ -75,74 +89,25 @@ class TaskGainsBlock:
     mobility: Any = _six('1/kg, 1/(kg m^2)', 'Typical diagonal of J M^-1 J^T.')
     singularity: Any = scalar('', 'Singular value below which a direction is damped.')
 
+    def __post_init__(self):
+        _check(self, 'cartesian.', np.size(self.posture_kp), 'it needs {}')
+
 
 # --- arrays --------------------------------------------------------------------------------------
 
-# size of each gain; those of the posture have one number per joint
-SIZES = {name: 6 if dimension == 'task' else 1 for name, dimension in (
-    (each.name, each.metadata['dimension']) for each in fields(TaskGainsBlock))
-    if dimension != 'joints'}
-
-
-def _check(gains, name: str, size: int, prefix: str, needs: str) -> None:
-    """Replace a gain by a read-only array; raise an error if its values or size are wrong."""
-    values = np.array(getattr(gains, name), dtype=np.float64, ndmin=1)
-    if not np.all(np.isfinite(values)) or np.any(values < 0.0):
-        raise ParameterError(f'{prefix}{name} must be finite and not negative, got '
-                             f'{values.tolist()}', parameter=name)
-    if values.shape != (size,):
-        raise ParameterError(f'{prefix}{name} has shape {values.shape}, {needs}', parameter=name)
-    values.flags.writeable = False
-    object.__setattr__(gains, name, values)
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Gains(GainsBlock):
-    """
-    Gains per joint; read-only float64 arrays of length nv, not negative.
-
-    Attributes
-    ----------
-    bandwidth_factor : (nv,)
-        Part of the natural frequency that the measured loop of the joint bears; 1: all of it.
-
-    """
-
-    bandwidth_factor: np.ndarray
-
-    def __post_init__(self):
-        size = np.size(self.kp)
-        for field in fields(self):
-            _check(self, field.name, size, '',
-                   f'kp {np.shape(self.kp)}; each has one number per joint')
-
-    def arrays(self, names: Iterable[str]) -> tuple[np.ndarray, ...]:
-        """Return gains by name."""
-        return tuple(getattr(self, name) for name in names)
-
-    def spring_damping(self, stiffness: np.ndarray, inertia: np.ndarray) -> np.ndarray:
-        """Return D of joint impedances with a stiffness and an inertia, (nv,) each."""
-        return self.joint_damping + 2.0 * self.impedance_ratio * np.sqrt(stiffness * inertia)
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class TaskGains(TaskGainsBlock):
-    """
-    Gains of the Cartesian laws; read-only float64 arrays, not negative.
-
-    Six-vectors are linear first; 0 and 0 leave a direction free.
-
-    Attributes
-    ----------
-    link : str
-        Controlled link.
-
-    """
-
-    link: str
-
-    def __post_init__(self):
-        joints_ = np.size(self.posture_kp)
-        for field in fields(TaskGainsBlock):
-            size = SIZES.get(field.name, joints_)
-            _check(self, field.name, size, 'cartesian.', f'it needs {(size,)}')
+def _check(gains: Any, prefix: str, joints_: int, needs: str) -> None:
+    """Make arrays of gains read-only; raise an error if their values or sizes are wrong."""
+    if not isinstance(gains.kp, np.ndarray):
+        return
+    for each in fields(gains):
+        size = joints_ if each.metadata['dimension'] == 'joints' else _SIZES.get(
+            each.metadata['dimension'], 1)
+        values = np.array(getattr(gains, each.name), dtype=np.float64, ndmin=1)
+        if not np.all(np.isfinite(values)) or np.any(values < 0.0):
+            raise ParameterError(f'{prefix}{each.name} must be finite and not negative, got '
+                                 f'{values.tolist()}', parameter=each.name)
+        if values.shape != (size,):
+            raise ParameterError(f'{prefix}{each.name} has shape {values.shape}, '
+                                 f'{needs.format((size,))}', parameter=each.name)
+        values.flags.writeable = False
+        object.__setattr__(gains, each.name, values)

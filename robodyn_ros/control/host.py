@@ -22,7 +22,7 @@ class BoundCycle:
 
     Parameters
     ----------
-    made : CompiledCycle
+    compiled : CompiledCycle
         The cycle.
     own : Function, ctypes function or int, optional
         Own law, with the signature of a law.
@@ -31,7 +31,7 @@ class BoundCycle:
     ----------
     state, program : array
         State and program of the next cycle.
-    memory, before : array
+    memory, previous_memory : array
         Memory after the last cycle, and after the one before.
     torque : (nv,) array
         Torque of the last cycle.
@@ -40,27 +40,28 @@ class BoundCycle:
 
     """
 
-    def __init__(self, made, own=None):
-        self.state, self.program, self.memory, self.before = (
-            np.zeros(made.sizes[name]) for name in ('state', 'program', 'memory', 'memory'))
-        self.torque = np.zeros(made.dimensions['joints'])
-        self._own, self._kind = own, made.function.arguments['path']
-        self._rows = made.rows
+    def __init__(self, compiled, own=None):
+        self.state, self.program, self.memory, self.previous_memory = (
+            np.zeros(compiled.sizes[name]) for name in ('state', 'program', 'memory', 'memory'))
+        self.torque = np.zeros(compiled.dimensions['joints'])
+        self._own, self._kind = own, compiled.function.arguments['path']
+        self._rows = compiled.rows
         if own is not None:
-            self._rows = made.copy_of_rows()
-            self._rows[-1:] = as_argument('own law', made.tables['laws'], [own])
+            self._rows = compiled.copy_of_rows()
+            self._rows[-1:] = as_argument('own law', compiled.tables['laws'], [own])
         self._segments = np.zeros((1, self._kind.columns))
-        made.prepare()
-        self._made = made
-        self._bound = self.copy(self.state, self.before, self.program, self.torque, self.memory)
-        self._place = made.function.place('path')
+        compiled.prepare()
+        self._compiled = compiled
+        self._bound = self.copy(
+            self.state, self.previous_memory, self.program, self.torque, self.memory)
+        self._place = compiled.function.place('path')
         self.run = self._bound.call
 
     def copy(self, state, before, program, torque, memory) -> BoundCall:
         """Return a call of the same cycle with other arrays, see `function.BoundCall`."""
-        call = self._made.function.bound(
-            self._rows, *list(self._made.functions.values())[1:], self._segments, state, before,
-            program, torque, memory)
+        call = self._compiled.function.bound(
+            self._rows, *list(self._compiled.functions.values())[1:], self._segments, state,
+            before, program, torque, memory)
         call.feed(before, memory)
         return call
 
@@ -82,7 +83,7 @@ class Host:
 
     Parameters
     ----------
-    made : CompiledCycle
+    compiled : CompiledCycle
         The cycle of the robot.
     own : callable, optional
         Own law, as a C function with the signature of a law.
@@ -104,11 +105,11 @@ class Host:
 
     """
 
-    def __init__(self, made: CompiledCycle, own: Callable | None = None):
-        self.made, self.bound = made, BoundCycle(made, own)
+    def __init__(self, compiled: CompiledCycle, own: Callable | None = None):
+        self.compiled, self.bound = compiled, BoundCycle(compiled, own)
         self.values = {name: getattr(self.bound, name) for name in BLOCKS}
         self.state, self.memory, self.program = (
-            blocks.views(cls, self.values[name], made.dimensions)
+            blocks.views(cls, self.values[name], compiled.dimensions)
             for name, cls in BLOCKS.items())
         self._head = self.bound.state[:2]  # kind, now
         self._run, self._torque = self.bound.run, self.bound.torque
@@ -138,7 +139,7 @@ class Host:
     def place(self, name: str) -> int:
         """Return the index of a field in the memory."""
         return next(entry.begin for entry in blocks.entries(
-            BLOCKS['memory'], self.made.dimensions) if entry.name == name)
+            BLOCKS['memory'], self.compiled.dimensions) if entry.name == name)
 
     def on_floats(self) -> tuple[np.ndarray, np.ndarray]:
         """
@@ -146,8 +147,8 @@ class Host:
 
         Changes nothing; for debugging, and for comparison with machine code.
         """
-        torque, memory = self.made.function.interpret(
-            *self.made.functions.values(), self.bound.segments, *self.values.values())
+        torque, memory = self.compiled.function.interpret(
+            *self.compiled.functions.values(), self.bound.segments, *self.values.values())
         return torque, memory
 
     def explain(self, name: str = 'memory') -> str:
@@ -158,4 +159,4 @@ class Host:
         """
         if name not in BLOCKS:
             raise ArgumentError(f'there is no block {name!r}; {near_matches(name, BLOCKS)}')
-        return blocks.explain(BLOCKS[name], self.values[name], self.made.dimensions)
+        return blocks.explain(BLOCKS[name], self.values[name], self.compiled.dimensions)

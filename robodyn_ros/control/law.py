@@ -8,8 +8,8 @@ import numpy as np
 
 from robodyn_ros.control.arm.gain_design import make_task_gains
 from robodyn_ros.control.compiled import CompiledCycle
-from robodyn_ros.control.gains import Gains, GainsBlock, TaskGains, TaskGainsBlock
-from robodyn_ros.control.settings import Settings
+from robodyn_ros.control.gains import Gains, TaskGains
+from robodyn_ros.control.settings import CartesianSettings, Settings
 from robodyn_ros.control.steps import laws
 from robodyn_ros.control.terms import SIZE, TaskReport, Term
 from robodyn_ros.dynamics import Dynamics
@@ -33,6 +33,8 @@ class ControlLaw:
         Limit of the torque with feedback, see `terms.within_limits`; other terms may exceed it.
     task_gains : TaskGains, optional
         Gains of the Cartesian laws.
+    link : str
+        Link that these control; default the tip.
 
     Attributes
     ----------
@@ -42,24 +44,26 @@ class ControlLaw:
         Report of a Cartesian law, of the last call.
     task_gains : TaskGains
         Gains of the Cartesian laws.
+    link : str
+        Link that these control.
 
     """
 
     def __init__(self, dynamics: Dynamics, gains: Gains, tracking: str = 'computed_torque',
-                 effort_limit=np.inf, task_gains: TaskGains | None = None):
+                 effort_limit=np.inf, task_gains: TaskGains | None = None, link: str = ''):
         if tracking not in laws.ROWS:
             raise ParameterError(f'no tracking law is called {tracking!r}: '
                                  f'{near_matches(tracking, laws.NAMES)}', value=tracking)
-        self.task_gains = task_gains or make_task_gains(
-            dynamics, Settings(armature=gains.armature))
+        self.link = link = link or dynamics.model.tip
+        self.task_gains = task_gains or make_task_gains(dynamics, Settings(
+            armature=gains.armature, cartesian=CartesianSettings(link=link)))
         gains = replace(gains, feedback_inertia=0.0 * gains.feedback_inertia)
         n = dynamics.nv
         self._rows, self._feedback_scale = np.zeros((len(laws.ARRAYS), n)), np.ones(1)
         numbers = [np.concatenate([np.ravel(getattr(source, each.name)) for each in fields(cls)])
-                   for cls, source in ((GainsBlock, gains), (TaskGainsBlock, self.task_gains))]
+                   for cls, source in ((Gains, gains), (TaskGains, self.task_gains))]
         limit, out = np.full(n, effort_limit, dtype=float), np.zeros(len(Term) * n + SIZE)
         self.terms, self.task = out[:-SIZE].reshape(-1, n), TaskReport(out[-SIZE:])
-        link = self.task_gains.link
         functions = CompiledCycle(dynamics, link, link, None, 1.0).laws
         self._float, self._follow = (
             functions[laws.NAMES.index(name)].bound(

@@ -98,7 +98,7 @@ class RolloutCycle:
         if mode in EXTERNAL_LAWS:
             raise ParameterError(f'{mode} is a law from outside, and in a compiled loop there is '
                                  'none: choose a built-in law', value=mode)
-        self._tolerances, self._compiled = control.design.tolerances, control.host.made
+        self._tolerances, self._compiled = control.design.tolerances, control.host.compiled
         self.key = self._compiled.function.key
         self.memory, self.program = (control.host.values[name].copy()
                                      for name in ('memory', 'program'))
@@ -233,7 +233,7 @@ class RolloutCycle:
 
         def change(p: SimpleNamespace) -> None:
             write_path(p.motion.upcoming, 1 + int(p.motion.upcoming.number), trajectory,
-                       self._field(memory, 'before')[0], self._tolerances, row)
+                       self._field(memory, 'last_time')[0], self._tolerances, row)
             request(p, modes.TO_FOLLOW)
 
         self.edit(program, change)

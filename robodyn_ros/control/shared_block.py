@@ -31,7 +31,7 @@ WORDS = (
     'current', '~alive', '~patience',
     # set by the controller; session: number of the activation
     'using', 'used', 'count', 'session', 'active', 'chained',
-    # programs: number, rows of segments, handover and session for which they are made
+    # programs: number, rows of segments, handover and session for which they are compiled
     *(f'{name}{k}' for k in range(3) for name in ('number', 'rows', 'handover', 'session')),
     'chosen')  # scratch of the owner
 PROGRAM_WORDS = 4
@@ -64,22 +64,23 @@ class SharedLayout:
     laws: int
 
     @classmethod
-    def of(cls, made: CompiledCycle, joint_names: Sequence[str],
+    def of(cls, compiled: CompiledCycle, joint_names: Sequence[str],
            names: Sequence[str] = NAMES) -> SharedLayout:
         """Return the layout for the cycle of an arm, with the laws of these names."""
-        path = made.function.arguments['path']
+        path = compiled.function.arguments['path']
         assert isinstance(path, Table)
         segment = path.columns
         entries = [(name, entry.name, entry.begin, int(entry.size)) for name, block in
-                   BLOCKS.items() for entry in blocks.entries(block, made.dimensions)]
+                   BLOCKS.items() for entry in blocks.entries(block, compiled.dimensions)]
         # keys identify all that the code of a function depends on
-        functions = [made.function, *(each for table in made.functions.values() for each in table)]
+        functions = [compiled.function, *(
+            each for table in compiled.functions.values() for each in table)]
         parts = [str(each.key).split('|') for each in functions]
         arm, code, _, *_ = parts[0]
         digests = {'layout': (WORDS, ROW, RING_ROWS, SEGMENT_ROWS, segment, entries),
                    'code': code, 'arm': (arm, tuple(joint_names)),
                    'options': [options for _, _, options, *_ in parts]}
-        return cls({name: int(size) for name, size in made.sizes.items()}, segment,
+        return cls({name: int(size) for name, size in compiled.sizes.items()}, segment,
                    {name: _digest(value) for name, value in digests.items()},
                    sum(1 << NAMES.index(name) for name in names))
 

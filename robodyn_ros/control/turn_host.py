@@ -41,7 +41,7 @@ class TurnHost:
     functions : dict of str to Function
         The functions of `turn` by name.
     values : dict of str to array
-        Their arguments: 'inputs', 'before', 'program', 'memory', 'result'.
+        Their arguments: 'inputs', 'previous', 'program', 'memory', 'result'.
     since : int or None
         Time in ns from which the stamps of the memory are counted.
 
@@ -50,7 +50,7 @@ class TurnHost:
     def __init__(self, required: bool, timeout: float, expected: bool = False,
                  period: float = np.inf, patience: float = np.inf):
         self._required, self._expected = required, expected
-        classes = {'inputs': turn.Inputs, 'before': turn.Memory, 'program': turn.Program,
+        classes = {'inputs': turn.Inputs, 'previous': turn.Memory, 'program': turn.Program,
                    'memory': turn.Memory}
         self.values = {name: np.zeros(blocks.size(cls, {})) for name, cls in classes.items()}
         self.values['result'] = np.zeros(1)
@@ -65,7 +65,7 @@ class TurnHost:
 
     def _bound(self, function: Function) -> Callable[[], None]:
         bound = function.bound(*self.values.values())
-        bound.feed(self.values['before'], self.values['memory'])
+        bound.feed(self.values['previous'], self.values['memory'])
         return bound.call
 
     def _run(self, step: str, now: float) -> float:

@@ -119,7 +119,7 @@ def _cycle_lines(prefix: str, cycle: ExportedCycle) -> list[str]:
         f'#define {macro(prefix, f"LAW_{name}")} {literal(row)}'
         for name, row in laws.ROWS.items() if name in exported), '',
         f'#define {macro(prefix, "SEGMENT")} {cycle.segment}', '']
-    dimensions = cycle.made.dimensions
+    dimensions = cycle.compiled.dimensions
     for name, cls in EXPORTED.items():
         lines += [*struct_lines(f'{prefix}_{name}', cls, dimensions), '']
     return [
@@ -147,7 +147,7 @@ def data(prefix: str, loads: Sequence[float], cycle: ExportedCycle | None) -> st
                  f'const double {prefix}_{LOADS}[{macro(prefix, "LOADS")}]', list(loads)), '']
     if cycle is None:
         return text(lines)
-    dimensions = cycle.made.dimensions
+    dimensions = cycle.compiled.dimensions
     for name, values in cycle.initial.items():
         assert size(EXPORTED[name], dimensions) == len(values)
         first, *rest = initialiser(EXPORTED[name], values, dimensions)

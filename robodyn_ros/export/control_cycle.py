@@ -35,7 +35,7 @@ class ExportedCycle:
 
     Attributes
     ----------
-    made : CompiledCycle
+    compiled : CompiledCycle
         Where it comes from.
     cycle : CFunction
         The cycle.
@@ -50,7 +50,7 @@ class ExportedCycle:
 
     """
 
-    made: CompiledCycle
+    compiled: CompiledCycle
     cycle: CFunction
     laws: list[CFunction]
     parts: list[CFunction]
@@ -78,37 +78,38 @@ class ExportedCycle:
             No law has such a name.
 
         """
-        made = controller.host.made
+        compiled = controller.host.compiled
         for name in names:
             if name not in laws.NAMES:
                 raise ParameterError(f'no law is called {name!r}; '
                                      f'{near_matches(name, laws.NAMES)}', value=name)
         wanted = {*REQUIRED, *names}
         of_laws = [_function(f'{prefix}_law_{name}', function, laws.INPUTS)
-                   for name, function in zip(laws.NAMES, made.laws) if name in wanted]
+                   for name, function in zip(laws.NAMES, compiled.laws) if name in wanted]
         rows = tuple(f'{prefix}_law_{name}' if name in wanted else None for name in laws.NAMES)
         parts = [_function(f'{prefix}_part_{name}', several[0], _names(name, several[0]))
-                 for name, several in made.functions.items() if name != _LAWS]
+                 for name, several in compiled.functions.items() if name != _LAWS]
         tables = {name: Functions((*rows, None) if name == _LAWS else (f'{prefix}_part_{name}',))
-                  for name in made.tables}
-        arguments = made.function.arguments
+                  for name in compiled.tables}
+        arguments = compiled.function.arguments
         path = arguments[_PATH]
         assert isinstance(path, Table)
         segment = int(path.columns)
-        entries = {name: blocks.entries(cls, made.dimensions) for name, cls in EXPORTED.items()}
+        entries = {name: blocks.entries(of_block, compiled.dimensions)
+                   for name, of_block in EXPORTED.items()}
         structs = {name: Struct(name, f'{prefix}_{name}', each) for name, each in entries.items()}
         after, after_turn = (Struct('next', f'{prefix}_{name}', entries[name])
                              for name in ('memory', 'turn_memory'))
         places: dict[str, Place] = {**tables, _PATH: Rows(_PATH, segment), **structs}
-        cycle = CFunction(f'{prefix}_cycle', made.function.program(),
+        cycle = CFunction(f'{prefix}_cycle', compiled.function.program(),
                           tuple(places[name] for name in arguments),
-                          (Array('torque', made.dimensions['joints']), after))
+                          (Array('torque', compiled.dimensions['joints']), after))
         turns = [CFunction(f'{prefix}_turn_{step.__name__}', turn_function(step).program(),
                            tuple(structs[f'turn_{name}'] for name in _TURN),
                            (after_turn, Array('result', 1))) for step in (turn.begin, turn.end)]
         initial = {name: controller.host.values[name].copy() for name in ('memory', 'program')}
         initial['turn_memory'] = np.array(flatten(turn.initial()))
-        return cls(made, cycle, of_laws, parts, turns, segment, initial)
+        return cls(compiled, cycle, of_laws, parts, turns, segment, initial)
 
 
 def default_controller(dynamics: Dynamics) -> ArmController:

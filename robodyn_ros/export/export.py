@@ -141,7 +141,7 @@ class Export:
             raise ParameterError('a controller of ros2_control needs the function cycle',
                                  value=self.functions)
         laws = (*REQUIRED, *self.laws)
-        layout = SharedLayout.of(self.cycle.made, self.model.joint_names,
+        layout = SharedLayout.of(self.cycle.compiled, self.model.joint_names,
                                  [each for each in NAMES if each in laws])
         return package_files(self.name, self.model, layout, self.c_sources())
 

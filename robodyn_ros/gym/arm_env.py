@@ -147,7 +147,7 @@ class ArmEnv(gymnasium.Env):
         host = self.control.host
         for name, values in self._first.items():
             host.values[name][:] = values
-        host.bound.before[:] = self._first['memory']
+        host.bound.previous_memory[:] = self._first['memory']
         self._now, self._count, self._refusal = 0.0, 0, ''
         self.control.activate(self._now, self.plant.q, self.plant.qd)
         self._cycle()

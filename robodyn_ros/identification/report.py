@@ -11,7 +11,7 @@ from robodyn_ros.identification.dry_friction import DryFriction
 from robodyn_ros.identification.equations import RegressionData
 from robodyn_ros.identification.estimate import Estimate, Value
 from robodyn_ros.identification.recording import Recording
-from robodyn_ros.identification.verdict import MAX_RESIDUAL, objections
+from robodyn_ros.identification.verdict import MAX_RESIDUAL, validation_failures
 from robodyn_ros.model import RobotModel
 from robodyn_ros.picture import picture
 from robodyn_ros.text import number, paragraph, table
@@ -106,7 +106,7 @@ def _base_lines(found: Estimate, everything: bool, listed: str) -> list[str]:
 
 def _verdict(model: RobotModel, found: Estimate) -> list[str]:
     """Return a line for each joint that fails, and one about all."""
-    reasons = objections(model.joint_names, found)
+    reasons = validation_failures(model.joint_names, found)
     means = [f'{100.0 * np.mean(each[np.isfinite(found.held_back)]):.3g} %'
              for each in (found.held_back, found.urdf) if np.isfinite(found.held_back).any()]
     lines = [row for reason in reasons for row in paragraph('FAIL  ', reason)]

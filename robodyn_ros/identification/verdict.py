@@ -16,7 +16,7 @@ _ALIKE = 1.1         # ratio of residuals up to which models count as equally go
 _UNIT = 2.0          # ratio of effort and torque that no error of masses explains
 
 
-def objections(names: Sequence[str], found: Estimate) -> list[str]:
+def validation_failures(names: Sequence[str], found: Estimate) -> list[str]:
     """
     Return the reasons why results must not be used, one for each joint; [] if all pass.
 

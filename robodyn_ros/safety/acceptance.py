@@ -79,7 +79,7 @@ class Program:
     simulated: float = scalar('', 'Flag: the time of the law is that of the stamps.')
     limit: list = joints('rad/s', 'Velocity limit.')
     continuous: list = joints('', 'Flag: positions are one angle, counted on over turns.')
-    lost: float = scalar('', 'Number of the last loss of the arm to another commander.')
+    takeover_count: float = scalar('', 'Number of the last loss of the arm to another commander.')
     plausibility: plausibility.Program = part(plausibility.Program)
 
 
@@ -101,7 +101,7 @@ class Memory:
     kind: float = scalar('', 'Kind of cycle that follows, see `State`.')
     now: float = scalar('s', 'Time of the law.')
     resumes: float = scalar('', 'Flag: the arm was out of control before this state.')
-    fails: float = scalar('', 'Flag: the silence is a fault.')
+    is_fault: float = scalar('', 'Flag: the silence is a fault.')
     pause: float = scalar('s', 'Time for which this process was held up before; 0: it was not.')
     age: float = scalar('s', 'Age of the newest accepted state.')
     complete: float = scalar('', 'Flag: a state has been used.')
@@ -114,19 +114,19 @@ class Memory:
     measured: float = scalar('s', 'Arrival of the newest accepted state, less its delay.')
     stamp: float = scalar('s', 'Stamp of the last state that had one.')
     min_delay: float = scalar('s', 'Smallest difference of arrival and stamp.')
-    before: float = scalar('s', 'Arrival of the last state that had a stamp.')
+    last_stamped_arrival: float = scalar('s', 'Arrival of the last state that had a stamp.')
     offset: float = scalar('s', 'Arrival less time of the law.')
     latest: float = scalar('s', 'Time of the law of the newest accepted state.')
     track: Track = part(Track)
     moved: float = scalar('', 'Flag: the last state that was used is a jump from the one before.')
     waited: float = scalar('', 'Flag: it had waited during a pause of this process.')
     uncontrolled: float = scalar('', 'Flag: the arm is out of control since the last torque.')
-    lost: float = scalar('', 'Last loss that was handled.')
-    answered: float = scalar('s', 'Arrival of the last state for which a torque was sent.')
-    called: float = scalar('s', 'Time of the local clock at the last call.')
+    takeover_count: float = scalar('', 'Last loss that was handled.')
+    last_answer: float = scalar('s', 'Arrival of the last state for which a torque was sent.')
+    last_call: float = scalar('s', 'Time of the local clock at the last call.')
     pause_until: float = scalar('s', 'Time until which missing states are due to a pause of this '
                                 'process; 0: none.')
-    law: float = scalar('s', 'Time of the law of that state.')
+    answered_law_time: float = scalar('s', 'Time of the law of that state.')
     last_between: float = scalar('s', 'Time of the law of the last torque between two states.')
     plausibility: plausibility.Memory = part(plausibility.Memory)
 
@@ -182,7 +182,7 @@ def write_program(p: SimpleNamespace, model: RobotModel, usable: np.ndarray, sim
 def write_initial(m: SimpleNamespace) -> None:
     """Write the memory of an arm from which no state was received; m: zeros."""
     m.remark.code[()] = NEVER
-    m.measured[()] = m.stamp[()] = m.called[()] = -np.inf
+    m.measured[()] = m.stamp[()] = m.last_call[()] = -np.inf
     m.min_delay[()] = np.inf
 
 
@@ -204,8 +204,8 @@ def accept(state, m, p, inactive, sent):
     """
     received, now = equal(state.kind, RECEIVED), state.arrival
     # a pause of this process is no silence of the states, and those that waited are not late
-    paused = finite(m.called) & (now - m.called > p.stop)
-    pause_until = when(paused, m.measured + (now - m.called), minimum(m.pause_until, now))
+    paused = finite(m.last_call) & (now - m.last_call > p.stop)
+    pause_until = when(paused, m.measured + (now - m.last_call), minimum(m.pause_until, now))
     # an arm that is not under control may be moved, and its driver restarted
     m = replace(m, track=replace(m.track, known=m.track.known & no(inactive)),
                 plausibility=plausibility.prepared(m.plausibility, inactive),
@@ -228,20 +228,22 @@ def accept(state, m, p, inactive, sent):
         (silent, SILENT),
         (equal(state.kind, DUE) | repeated, BETWEEN), otherwise=(REQUESTS,))[0]
     responds, coasts = equal(kind, FROM_STATE), equal(kind, SILENT)
-    uncontrolled = flag(m.uncontrolled) | no(equal(m.lost, p.lost))
-    pause = now - m.answered
-    held_up = all_of([responds, no(uncontrolled), pause > p.stop])
+    uncontrolled = flag(m.uncontrolled) | no(equal(m.takeover_count, p.takeover_count))
+    pause = now - m.last_answer
+    after_pause = all_of([responds, no(uncontrolled), pause > p.stop])
     # the arm is held where the last of the states that waited finds it
     between, resumes = equal(kind, BETWEEN), responds & any_of([
-        uncontrolled, held_up, time_of_law < m.law, m.moved, waited])
+        uncontrolled, after_pause, time_of_law < m.answered_law_time, m.moved, waited])
     # the time of the law restarts where the clock of a simulation was set back
     ahead = responds & no(resumes)
     return replace(
         m, kind=kind, now=when(ahead, maximum(time_of_law, m.last_between), time_of_law),
-        resumes=resumes, fails=coasts & no(age < p.stop), pause=when(held_up, pause, 0.0), age=age,
-        measured=measured, called=now, lost=p.lost, uncontrolled=no(responds)
-        & (uncontrolled | coasts), answered=when(responds, now, m.answered),
-        law=when(responds, time_of_law, m.law),
+        resumes=resumes, is_fault=coasts & no(age < p.stop),
+        pause=when(after_pause, pause, 0.0), age=age,
+        measured=measured, last_call=now, takeover_count=p.takeover_count,
+        uncontrolled=no(responds) & (uncontrolled | coasts),
+        last_answer=when(responds, now, m.last_answer),
+        answered_law_time=when(responds, time_of_law, m.answered_law_time),
         last_between=when(between | resumes, time_of_law, m.last_between))
 
 
@@ -312,7 +314,7 @@ def delayed(state, m, p, stamped, age):
     """Return the memory with the times of an accepted state; age: at its arrival."""
     now = state.arrival
     difference_ = now - state.stamp
-    grown = m.min_delay + _DRIFT * maximum(now - m.before, 0.0)
+    grown = m.min_delay + _DRIFT * maximum(now - m.last_stamped_arrival, 0.0)
     min_delay = minimum(difference_, grown)
     late = difference_ - min_delay
     waited = all_of([stamped, flag(m.pause_until), now - m.pause_until < p.hold, late >= p.hold])
@@ -323,7 +325,7 @@ def delayed(state, m, p, stamped, age):
     keeps = p.simulated | no(stamped)
     return replace(
         m, waited=waited, measured=now - age, min_delay=when(keeps, m.min_delay, min_delay),
-        before=when(keeps, m.before, now), offset=offset,
+        last_stamped_arrival=when(keeps, m.last_stamped_arrival, now), offset=offset,
         latest=when(p.simulated, m.latest, now - offset))
 
 
@@ -362,6 +364,6 @@ def continue_track(m, p, time, q, qd):
 def reset(m, state, begins):
     """Return the memory of an arm that is taken over, where a flag holds."""
     return replace(m, uncontrolled=when(begins, 0.0, m.uncontrolled),
-                   law=when(begins, state.now, m.law),
+                   answered_law_time=when(begins, state.now, m.answered_law_time),
                    last_between=when(begins, state.now, m.last_between),
-                   answered=when(begins, state.arrival, m.answered))
+                   last_answer=when(begins, state.arrival, m.last_answer))

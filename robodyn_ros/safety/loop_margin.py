@@ -68,8 +68,8 @@ def largest_frequencies(damping_ratios, delays) -> np.ndarray:
                      for ratio, delay in zip(damping_ratios, delays)])
 
 
-def frequency_parts(kp: np.ndarray, kd: np.ndarray, delay: np.ndarray, excess: np.ndarray
-                    ) -> np.ndarray:
+def bandwidth_factors(kp: np.ndarray, kd: np.ndarray, delay: np.ndarray, excess: np.ndarray
+                      ) -> np.ndarray:
     """
     Return the part of each natural frequency that has margins, (nv,), in (0, 1].
 

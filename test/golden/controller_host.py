@@ -198,7 +198,7 @@ class ControllerHost:
         return {'reference': np.array(c.reference.arrays), 'terms': c.terms[:Term.TOTAL],
                 'external': c.observation.torque, 'unknown': c.observation.unknown,
                 'weight': c.gravity_torque(), 'wrench': c.observation.wrench(),
-                'feedback_part': np.array([c.status.feedback_part]),
+                'feedback_part': np.array([c.status.feedback_scale]),
                 'learned': c.adaptation.pseudo_inertia,
                 'pose_error': np.zeros(6) if c.status.task is None else c.status.task.pose_error}
 

@@ -108,15 +108,15 @@ class ArmController:
         design = Design.make(dynamics, settings)
         law = settings.mode if settings.mode in TRACKING else _USUAL_LAW
         self.loads = Loads(dynamics)
-        learning_link, tool = settings.adaptive.link or model.tip, design.task_gains.link
-        made = CompiledCycle(
+        learning_link, tool = settings.adaptive.link or model.tip, design.link
+        compiled = CompiledCycle(
             dynamics, tool, learning_link,
             self.loads.parameter_index(learning_link) if self.loads.has_slot(learning_link)
             else None,
             settings.stale.stop)
-        made.prepare(law)
+        compiled.prepare(law)
         self.host = host = Host(
-            made, None if own_law is None else own_law.function(made.dimensions))
+            compiled, None if own_law is None else own_law.function(compiled.dimensions))
         self._m, self._p = host.memory, host.program
         messages = Messages(model, tool)
         self._arm = arm = ControlledArm(dynamics, host, messages, self.loads, design, law)
@@ -191,16 +191,16 @@ class ArmController:
         Without this each is compiled when its mode is entered, which takes up to some seconds.
         `done` is called at the end, maybe by a thread.
         """
-        return self.host.made.prepare_others(done)
+        return self.host.compiled.prepare_others(done)
 
     def compile_all(self) -> None:
         """Compile all laws now, or load them from the cache."""
-        self.host.made.prepare(*TRACKING)
+        self.host.compiled.prepare(*TRACKING)
 
     def close(self) -> None:
         """Stop the compilation that `compile_others` started, and a measurement."""
         self.loop.stop()
-        self.host.made.stop()
+        self.host.compiled.stop()
 
     def reset_fault(self) -> None:
         """
@@ -256,7 +256,7 @@ class ArmController:
 
     def pose(self, q: np.ndarray) -> np.ndarray:
         """Return the pose of the link at joint positions, (4, 4) in the base frame."""
-        return self._arm.dynamics.forward_kinematics(q, self.design.task_gains.link)
+        return self._arm.dynamics.forward_kinematics(q, self.design.link)
 
     def tool_poses(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the measured pose of the link, and that of its reference."""

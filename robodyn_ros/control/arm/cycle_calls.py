@@ -112,13 +112,13 @@ class CycleCalls:
 
     def check_time(self) -> None:
         """Drop timed inputs if a simulation has set its clock back; after each cycle."""
-        before, self._latest = self._latest, float(self._m.before)
+        before, self._latest = self._latest, float(self._m.last_time)
         if self._latest < before - self._arm.design.settings.external_wrench.timeout:
             self._inputs.clear()
 
     def lose(self) -> None:
         """Record that another node commands the arm: the next state starts control anew."""
-        self._arm.program.acceptance.lost += 1.0
+        self._arm.program.acceptance.takeover_count += 1.0
 
     def between(self, now: float) -> np.ndarray:
         """

@@ -8,7 +8,7 @@ from operator import attrgetter
 import numpy as np
 
 from robodyn_ros.control.arm.gain_design import (
-    check_shaping, GAIN_PARAMETERS, make_gains, make_task_gains, TASK_PARAMETERS)
+    check_shaping, feedback_gains, GAIN_PARAMETERS, make_gains, make_task_gains, TASK_PARAMETERS)
 from robodyn_ros.control.arm.loop_response import MeasuredLoop
 from robodyn_ros.control.arm.stream_inputs import check_limits
 from robodyn_ros.control.gains import Gains, TaskGains
@@ -95,6 +95,10 @@ class Design:
         Bounds of the torque.
     tolerances : Tolerances
         Tolerances of trajectories.
+    link : str
+        Link that the Cartesian laws control.
+    bandwidth_factor : (nv,)
+        Part of the natural frequency that the measured loop of the joint bears; 1: all of it.
     loop : MeasuredLoop, optional
         Loops of the joints, where they were measured.
 
@@ -105,6 +109,8 @@ class Design:
     task_gains: TaskGains
     bounds: Bounds
     tolerances: Tolerances
+    link: str
+    bandwidth_factor: np.ndarray
     loop: MeasuredLoop | None = None
 
     @classmethod
@@ -136,9 +142,10 @@ class Design:
         loop = loop or (None if before is None else before.loop)
         if before is not None and loop is before.loop and (
                 _GAINS(settings) == _GAINS(before.settings)):
-            gains = before.gains
+            gains, factor = before.gains, before.bandwidth_factor
         else:
             gains = make_gains(dynamics, settings, loop)
+            *_, factor = feedback_gains(model, settings, loop)
         check_shaping(gains, model)
         check_limits(settings.stream, model.joint_names)
         per_joint('reflection.gain', settings.reflection.gain, model.joint_names)
@@ -148,7 +155,8 @@ class Design:
         else:
             task_gains = make_task_gains(dynamics, settings)
         return cls(settings, gains, task_gains, Bounds.from_settings(model, settings),
-                   tolerances(settings, model), loop)
+                   tolerances(settings, model), settings.cartesian.link or model.tip, factor,
+                   loop)
 
     @property
     def unseen_delay(self) -> float:

@@ -122,7 +122,7 @@ class ExternalWrenches:
     @property
     def links(self) -> tuple[str, ...]:
         """Links with a valid wrench."""
-        now = self._memory.before
+        now = self._memory.last_time
         return tuple(link for link, (_, _, end) in self._at_links.items() if end > now)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.per_joint import not_negative
 from robodyn_ros.model.placeholders import believed_friction
-from robodyn_ros.safety.loop_margin import frequency_parts
+from robodyn_ros.safety.loop_margin import bandwidth_factors
 from robodyn_ros.settings import numbers
 
 # that gains are made of
@@ -60,12 +61,7 @@ def make_gains(dynamics: Dynamics, settings: Settings | None = None,
     s = settings or Settings()
     model, impedance, friction = dynamics.model, s.impedance, s.friction
 
-    def given(name: str, value, default: np.ndarray | None = None) -> np.ndarray:
-        """Return one number per joint, each finite and 0 or more; the default for none."""
-        if default is not None and not numbers(name, value).size:
-            return default
-        return not_negative(name, value, model)
-
+    given = partial(_given, model)
     rotors = given('armature', s.armature)
     if loop is not None:  # below its friction a joint seems to have more inertia
         likely = slow_rotors(model)
@@ -74,13 +70,7 @@ def make_gains(dynamics: Dynamics, settings: Settings | None = None,
         # a rotor that was given later is that of a better measurement
         rotors = np.where(rotors == loop.armature, rotors + found, rotors)
     inertia = joint_inertia(dynamics) + rotors
-    wn = given('natural_frequency', s.natural_frequency)
-    kp = given('kp', s.kp, wn ** 2)
-    kd = given('kd', s.kd, 2.0 * given('damping_ratio', s.damping_ratio) * wn)
-    integral = given('ki', s.ki)
-    lowered = (np.ones_like(kp) if loop is None
-               else frequency_parts(kp, kd, loop.delay, loop.excess))
-    kp, kd, integral = kp * lowered ** 2, kd * lowered, integral * lowered ** 3
+    kp, kd, integral, _ = feedback_gains(model, s, loop)
     own = 0.0 if s.limits.driver_compensates_gravity else 1.0
     scale = given('gravity_scale', s.gravity_scale)
     part = s.friction_scale
@@ -118,8 +108,27 @@ def make_gains(dynamics: Dynamics, settings: Settings | None = None,
         observer_bandwidth=given('observer.bandwidth', s.observer.bandwidth),
         # an integral works against the same error
         disturbance_observer=np.where(integral == 0.0, float(s.disturbance_observer), 0.0),
-        sliding=sliding, sliding_damping=(kd - sliding) * inertia,
-        bandwidth_factor=lowered)
+        sliding=sliding, sliding_damping=(kd - sliding) * inertia)
+
+
+def feedback_gains(model: RobotModel, s: Settings, loop: MeasuredLoop | None = None
+                   ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return kp, kd, ki, and the part of the natural frequency that the measured loop bears."""
+    given = partial(_given, model)
+    wn = given('natural_frequency', s.natural_frequency)
+    kp = given('kp', s.kp, wn ** 2)
+    kd = given('kd', s.kd, 2.0 * given('damping_ratio', s.damping_ratio) * wn)
+    integral = given('ki', s.ki)
+    factor = (np.ones_like(kp) if loop is None
+              else bandwidth_factors(kp, kd, loop.delay, loop.excess))
+    return kp * factor ** 2, kd * factor, integral * factor ** 3, factor
+
+
+def _given(model: RobotModel, name: str, value, default: np.ndarray | None = None) -> np.ndarray:
+    """Return one number per joint, each finite and 0 or more; the default for none."""
+    if default is not None and not numbers(name, value).size:
+        return default
+    return not_negative(name, value, model)
 
 
 def _stable(model: RobotModel, ki: np.ndarray, kp: np.ndarray, kd: np.ndarray) -> np.ndarray:
@@ -196,7 +205,7 @@ def make_task_gains(dynamics: Dynamics, settings: Settings | None = None) -> Tas
                                               s.posture_damping_ratio, model)
     inertia = joint_inertia(dynamics) + rotors
     return TaskGains(
-        link=link, stiffness=springs, damping=dampers,
+        stiffness=springs, damping=dampers,
         damping_ratio=0.0 * ratio if s.damping else ratio, kp=wn ** 2,
         kd=2.0 * ratio * wn, selected=springs + dampers > 0.0, controlled=wn > 0.0,
         axes=np.array(float(AXES.index(s.axes))), posture_kp=posture ** 2, posture_kd=posture_kd,

@@ -169,7 +169,7 @@ class LoopMeasurement:
     def stop(self) -> None:
         """End the measurement; a doublet under way ends by itself."""
         self._begun, self._after = False, -math.inf
-        self._arm.program.share.found[()] = self._arm.design.found_delay > 0.0
+        self._arm.program.feedback.found[()] = self._arm.design.found_delay > 0.0
         self._joints: list[_Joint] = []
         self._probed: _Joint | None = None
         if self._pool is not None:
@@ -179,7 +179,7 @@ class LoopMeasurement:
     def give_way(self) -> float:
         """Begin no doublet for a moment; return the time in s until the present one is over."""
         m = self._arm.memory
-        self._after = max(self._after, float(m.before) + _MOTION)
+        self._after = max(self._after, float(m.last_time) + _MOTION)
         if self._probed is None:
             return 0.0
         return max(float(self._arm.program.probe.window - m.probe.elapsed), 0.0) + _PAUSE
@@ -193,11 +193,11 @@ class LoopMeasurement:
         """
         if not self._begun:
             if self.result is None or self.result.answers or (
-                    abs(float(self._arm.memory.before) - self._after) < _REPEAT):
+                    abs(float(self._arm.memory.last_time) - self._after) < _REPEAT):
                 return False
             self.begin()
-        if not self._arm.program.share.found:
-            self._arm.program.share.found[()] = 1.0
+        if not self._arm.program.feedback.found:
+            self._arm.program.feedback.found[()] = 1.0
             self._arm.host.apply()
         judged = [each for each in self._joints
                   if each.fit is not None and (wait or each.fit.done())]
@@ -216,9 +216,9 @@ class LoopMeasurement:
     def _probe_next(self) -> None:
         """Request the next doublet, if it is time; end when no joint needs one."""
         arm, m = self._arm, self._arm.memory
-        now = float(m.before)
+        now = float(m.last_time)
         if not self._joints:
-            limit, interval = arm.bounds.usable, float(m.share.usual)
+            limit, interval = arm.bounds.usable, float(m.feedback.usual)
             most = np.where(np.isfinite(limit), _LARGEST * limit, 0.0)
             self._q = m.q.copy()
             self._joints = [
@@ -237,14 +237,14 @@ class LoopMeasurement:
         p.joint[()], p.length[()] = first.index, first.length
         p.amplitude[()] = first.amplitude
         p.window[()] = loop_probe.ENDS[-1] * first.length + max(
-            _TAIL, _STATES * float(m.share.usual))
+            _TAIL, _STATES * float(m.feedback.usual))
         p.request += 1.0
         self._probed = first
         arm.host.apply()
 
     def _read_record(self, joint: _Joint) -> None:
         """Read the record of the doublet that was requested, once it is complete."""
-        m, now = self._arm.memory.probe, float(self._arm.memory.before)
+        m, now = self._arm.memory.probe, float(self._arm.memory.last_time)
         if m.request != self._arm.program.probe.request or m.result == loop_probe.UNDER_WAY:
             return
         self._probed, self._after = None, max(self._after, now + _PAUSE)
@@ -267,9 +267,9 @@ class LoopMeasurement:
             [each.result for each in self._joints],
             np.array([each.seen for each in self._joints]),
             arm.loaded_dynamics().mass_matrix(self._q), known,
-            np.array([each.amplitude for each in self._joints]), float(arm.memory.share.usual),
+            np.array([each.amplitude for each in self._joints]), float(arm.memory.feedback.usual),
             arm.memory.oscillation.factor < 1.0, arm.design.gains),
             answers=any(each.moved for each in self._joints) or not any(
                 each.waits for each in self._joints))
         self.stop()
-        self._after = float(arm.memory.before)  # see `_REPEAT`
+        self._after = float(arm.memory.last_time)  # see `_REPEAT`

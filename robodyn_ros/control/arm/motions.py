@@ -177,7 +177,7 @@ class Motions:
         position_bounds = np.array([
             np.where(side < 0.0, walls.lower, np.minimum(seen, model.lower)),
             np.where(side > 0.0, walls.upper, np.maximum(seen, model.upper))])
-        return StartState(float(m.before) + lead, self._paths.expected(lead), position_bounds,
+        return StartState(float(m.last_time) + lead, self._paths.expected(lead), position_bounds,
                           side, self._paths.junction(lead))
 
     def plan(self, start_state: StartState, joint_names: Sequence[str],
@@ -260,7 +260,7 @@ class Motions:
         arm = self._arm
         elsewhere = self._arm.host.refresh()
         require_free(self._status)
-        lead = start_state.moment - float(arm.memory.before)
+        lead = start_state.moment - float(arm.memory.last_time)
         junction = start_state.junction
         if junction is None or self._status.mode is not Mode.TRACK:
             away = np.abs(self._paths.expected(lead).q - start_state.reference.q).max()

@@ -41,11 +41,12 @@ def write_settings(program: SimpleNamespace, design: Design) -> None:
     """Write limits, times, and the limits of motions to a pose."""
     settings, bounds, pace = design.settings, design.bounds, design.settings.cartesian
     program.transition.duration[()] = settings.transition_time
-    program.share.delay[()] = design.unseen_delay
-    program.share.behind[:] = design.delays
+    program.feedback.delay[()] = design.unseen_delay
+    program.feedback.behind[:] = design.delays
     program.tank[()] = settings.impedance.energy_tank
     program.limits.effort[:], program.limits.rate[:] = bounds.usable, bounds.rate
-    program.motion.pose.pace[:] = (*pace.velocity_limit, *pace.acceleration_limit, *pace.leash)
+    program.motion.pose.pace[:] = (
+        *pace.velocity_limit, *pace.acceleration_limit, *pace.max_tracking_error)
     program.disturbance.limit[:] = settings.disturbance_limit * bounds.usable
     # from 1 to 0 the second derivative is -jerk for half of the time, then jerk
     program.motion.time.jerk[()] = 4.0 / settings.pause_time ** 2
@@ -72,7 +73,7 @@ def write_constants(program: SimpleNamespace, design: Design, model: RobotModel,
     walls.speed[()] = limits.recovery_speed
     deceleration = _STEEPEST / settings.stop_time * speeds(model)
     program.motion.deceleration[:] = program.motion.pose.acceleration[:] = deceleration
-    program.share.activation_time[()] = settings.activation_time
+    program.feedback.activation_time[()] = settings.activation_time
 
 
 def write_initial_memory(m: SimpleNamespace, p: SimpleNamespace, design: Design,
@@ -91,7 +92,7 @@ def write_initial_memory(m: SimpleNamespace, p: SimpleNamespace, design: Design,
     m.observer.begins[()] = 1.0
     acceptance.write_initial(m.acceptance)
     m.walls.lower[:], m.walls.upper[:] = model.lower, model.upper
-    m.share.since[()] = np.inf  # feedback grows from the activation on
+    m.feedback.since[()] = np.inf  # feedback grows from the activation on
 
 
 def request(program: SimpleNamespace, kind: float, code: float = 0.0,

@@ -169,13 +169,13 @@ class SettingChanges:
         arm.program.probe.measured[:] = measured & known
         arm.program.probe.softness[:] = SOFT * loop.unknown
         arm.program.probe.use += 1.0
-        arm.program.share.found[()] = design.found_delay > 0.0
+        arm.program.feedback.found[()] = design.found_delay > 0.0
         self.apply(design)
 
     def write(self, design: Design) -> None:
         """Write all settings of a design except its gains."""
         write_settings(self._arm.program, design)
-        self._arm.program.probe.lowered[:] = 1.0 - design.gains.bandwidth_factor
+        self._arm.program.probe.lowered[:] = 1.0 - design.bandwidth_factor
         self._inputs.reflection.change(design.bounds.usable, design.settings.reflection)
         self._observation.change(design.settings)
 
@@ -201,12 +201,12 @@ class SettingChanges:
             return
         if TRACKING[mode].adapts:
             self._adaptation.require()
-        made = self._arm.host.made
-        if not made.ready(mode):
-            if made.compiling:  # a control thread does not wait for that
+        compiled = self._arm.host.compiled
+        if not compiled.ready(mode):
+            if compiled.compiling:  # a control thread does not wait for that
                 raise StateError(f'law {mode} is still being compiled; try again in a few '
                                  'seconds')
-            made.prepare(mode)
+            compiled.prepare(mode)
 
     def _enter(self, mode: str) -> None:
         """Start a mode of an active controller."""

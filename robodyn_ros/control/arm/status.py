@@ -154,11 +154,11 @@ class Status:
         return self.arm.gravity_torque(m.predicted.q if m.coasting else m.q) * scale
 
     @property
-    def feedback_part(self) -> float:
+    def feedback_scale(self) -> float:
         """Return the part of the feedback that the intervals of the torques permit."""
         p = self.arm.program
-        return float(feedback.stable_share(
-            self._m.share, float(p.law_damping), float(p.law_stiffness),
+        return float(feedback.stable_scale(
+            self._m.feedback, float(p.law_damping), float(p.law_stiffness),
             float(self._m.acceptance.plausibility.delay)))
 
     @property
@@ -166,7 +166,7 @@ class Status:
         """Return the least factor of a natural frequency, in (0, 1], and the kd of its joint."""
         if self.law_at_work not in feedback.LAWS:
             return 1.0, 0.0
-        design, interval = self.arm.design, float(feedback.interval(self._m.share))
+        design, interval = self.arm.design, float(feedback.interval(self._m.feedback))
         kp, kd = TRACKING[self.law_at_work].rates(design.gains, design.task_gains)
         factors = np.array(feedback.factors(kp, kd, np.full(len(kp), interval)))
         worst = int(np.argmin(factors))
@@ -183,8 +183,8 @@ class Status:
         lowered, kd = self._lowered
         if lowered == 1.0:
             return ''
-        share = self._m.share
-        late, interval = float(share.lag), float(feedback.interval(share))
+        intervals = self._m.feedback
+        late, interval = float(intervals.lag), float(feedback.interval(intervals))
         causes = ([f'a torque every {1e3 * (interval - late):.2g} ms'] * (interval > late)
                   + [f'states up to {1e3 * late:.2g} ms late'] * (late > _NOTICED * interval))
         return (f'the natural frequency of the error is lowered to {100.0 * lowered:.0f} %: '
@@ -251,7 +251,7 @@ class Status:
                 changes.append(f'it moved as if there were {loop.missing[j]:.2g} {unit} more than '
                                'in the model, which no rotor has, and its gains are those '
                                'without: is it blocked, by a brake or a contact?')
-            part = float(gains.bandwidth_factor[j])
+            part = float(self.arm.design.bandwidth_factor[j])
             if loop.unknown[j]:
                 found[name] = (
                     f"loop of '{name}': neither that of a rigid joint nor that of a rotor on a "

@@ -147,13 +147,13 @@ class CartesianSettings:
     acceleration_limit: Numbers = parameter(
         (1.0, 4.0), 'Acceleration limits of motions to a pose, linear and angular.',
         'm/s^2, rad/s^2', 1e-2, 500.0)
-    leash: Numbers = parameter(
+    max_tracking_error: Numbers = parameter(
         (0.1, 0.5), 'Distance of the link from its reference at which a motion to a pose waits, '
         'linear and angular.', 'm, rad', 1e-3, 10.0, in_ros=False)
 
     def check(self) -> None:
         """Raise `ParameterError` unless limits are pairs."""
-        for name in ('velocity_limit', 'acceleration_limit', 'leash'):
+        for name in ('velocity_limit', 'acceleration_limit', 'max_tracking_error'):
             if len(getattr(self, name)) != 2:
                 raise ParameterError(f'cartesian.{name} is {list(getattr(self, name))}; give two '
                                      'numbers, linear then angular', parameter=f'cartesian.{name}')

@@ -211,8 +211,8 @@ def compensated(body, m, p, gains, light, row, q, dt, flags):
     error, seen = difference(m.motion.reference.q, q), m.acceptance.plausibility
     estimated = flag(seen.delay)
     # with the compensation the feedback is stiffer than that of the law alone
-    prompt = equal(feedback.stable_share(
-        m.share, 2.0 * p.law_damping, 2.0 * p.law_stiffness), 1.0)
+    prompt = equal(feedback.stable_scale(
+        m.feedback, 2.0 * p.law_damping, 2.0 * p.law_stiffness), 1.0)
     # loads that change may have been learned
     settled = loads.settled(m.loads)
     shaken = oscillation.recent(m.oscillation)  # what was learned then drives a soft joint away

@@ -88,7 +88,7 @@ def growth(m, p, now):
     return when(grown, 1.0, smooth_step(ahead / positive(p.activation_time)))
 
 
-def stable_share(m, damping, stiffness, delay=0.0):
+def stable_scale(m, damping, stiffness, delay=0.0):
     """
     Return the share of the feedback that is stable at the interval of the torques, in [0, 1].
 
@@ -104,7 +104,7 @@ def interval(m):
     """
     Return the interval between torques that gains must suit, s, with the lateness of states.
 
-    Longer intervals than usual do not count here, see `stable_share`.
+    Longer intervals than usual do not count here, see `stable_scale`.
     """
     return when(_regular(m), maximum(minimum(m.usual, m.gap), m.least), 0.0) + m.lag
 
@@ -172,18 +172,18 @@ def choose_gains(flags, m, p):
     # a source that repeats its last state is as late as that is old, and its torques may be, too
     late = when(states.plausibility.copied, states.age + states.plausibility.same,
                 when(p.acceptance.simulated, 0.0, states.offset))
-    share = when(silent & no(m.coasting), restarted(m.share, 1.0),
-                 update(m.share, flags.dt, late))
+    intervals = when(silent & no(m.coasting), restarted(m.feedback, 1.0),
+                     update(m.feedback, flags.dt, late))
     rates = when(silent, laws.COASTING_RATES, (p.law_damping, p.law_stiffness))
-    p = reduced(p, interval(share))
-    grown = growth(share, p.share, flags.now)
+    p = reduced(p, interval(intervals))
+    grown = growth(intervals, p.feedback, flags.now)
     # the gains of a task are none of the joints, which `light_joints` reduces
     unseen = when(equal(p.law, laws.ROWS['cartesian_impedance']),
-                  found_delay(p.share), 0.0)
-    scale = stable_share(share, *rates, when(
+                  found_delay(p.feedback), 0.0)
+    scale = stable_scale(intervals, *rates, when(
         silent, 0.0, m.acceptance.plausibility.delay + unseen)) * grown
-    undelayed = stable_share(share, *rates) * grown
-    return replace(m, share=share), p, SimpleNamespace(
+    undelayed = stable_scale(intervals, *rates) * grown
+    return replace(m, feedback=intervals), p, SimpleNamespace(
         scale=scale, undelayed=undelayed, grown=equal(grown, 1.0))
 
 
@@ -192,7 +192,7 @@ def watch(robot, body, flags, m, p):
     q, qd = m.predicted.q, m.predicted.qd
     shaken = choose(flags.fresh, [lambda: m.oscillation, lambda: oscillation.update(
         m.oscillation, difference(qd, m.motion.reference.qd), m.sent, robot.speeds,
-        p.gains.lightest_inertia, flags.now, m.share.usual)])
+        p.gains.lightest_inertia, flags.now, m.feedback.usual)])
     shaken = choose(loop_probe.under_way(m.probe), [lambda: shaken, lambda: oscillation.unchanged(
         shaken, m.oscillation, loop_probe.probes(m.probe, p.probe))])
     # gains with margins of the measured loop are not lowered in addition
@@ -223,4 +223,4 @@ def _may_be_probed(m, p, flags):
         equal(m.motion.mode, modes.HOLD), no(flags.silent), no(m.motion.fault.code),
         no(m.external_law.active), no(m.oscillation.failed), no(m.gravity_check.checks),
         no(transition.under_way(m.transition)),
-        equal(growth(m.share, p.share, flags.now), 1.0)])
+        equal(growth(m.feedback, p.feedback, flags.now), 1.0)])

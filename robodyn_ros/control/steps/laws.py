@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from types import SimpleNamespace
 
-from robodyn_ros.control.gains import GainsBlock, TaskGainsBlock
+from robodyn_ros.control.gains import Gains, TaskGains
 from robodyn_ros.control.laws.table import floating_terms, TRACKING, tracking_terms
 from robodyn_ros.control.terms import SIZE as REPORT, Term
 from robodyn_ros.dynamics.jit.blocks import size, unpack
@@ -29,14 +29,14 @@ COASTING_RATES = 2.0 * _COASTING, 0.5 * _COASTING
 # state and reference of a law; then torques and accelerations computed elsewhere
 MOTION = ('q', 'qd', 'q_ref', 'qd_ref', 'qdd_ref', 'effort')
 ARRAYS = (*MOTION, 'external', 'integral', 'disturbance', 'contact')
-INPUTS = ('runtime', 'arrays', 'gains', 'task', 'share', 'limit')
+INPUTS = ('runtime', 'arrays', 'gains', 'task', 'feedback_scale', 'limit')
 
 
 def sizes(dimensions) -> tuple[int, ...]:
     """Return the lengths of the `INPUTS` of a law."""
     n = dimensions['joints']
-    return (dimensions['runtime'], len(ARRAYS) * n, size(GainsBlock, dimensions),
-            size(TaskGainsBlock, dimensions), 1, n)
+    return (dimensions['runtime'], len(ARRAYS) * n, size(Gains, dimensions),
+            size(TaskGains, dimensions), 1, n)
 
 
 def output_size(dimensions) -> int:
@@ -48,7 +48,7 @@ def quantities(arrays, gains, dimensions):
     """Return the inputs of a law and its gains by name."""
     n = dimensions['joints']
     rows = {each: arrays[k * n:(k + 1) * n] for k, each in enumerate(ARRAYS)}
-    return SimpleNamespace(**vars(unpack(GainsBlock, gains, dimensions)), **rows)
+    return SimpleNamespace(**vars(unpack(Gains, gains, dimensions)), **rows)
 
 
 def motion_of(x):
@@ -65,12 +65,12 @@ def with_motion(x, arrays):
 
 def body_of(name, tree, frame, dimensions):
     """Return a law as a function of its inputs, over scalars."""
-    def law(runtime, arrays, gains, task, share, limit):
+    def law(runtime, arrays, gains, task, feedback_scale, limit):
         x = quantities(arrays, gains, dimensions)
-        task = vars(unpack(TaskGainsBlock, task, dimensions))
+        task = vars(unpack(TaskGains, task, dimensions))
         task = SimpleNamespace(**{key: value if isinstance(value, list) else [value]
                                   for key, value in task.items()})
-        x.task, x.feedback_scale, x.limit = task, share, limit
+        x.task, x.feedback_scale, x.limit = task, feedback_scale, limit
         if name == NAMES[0]:
             return [floating_terms(tree, runtime, x), [0.0] * REPORT]
         of_law = TRACKING[name]
@@ -80,7 +80,7 @@ def body_of(name, tree, frame, dimensions):
     return law
 
 
-def evaluate(laws, row, body, x, gains, task, share, limit):
+def evaluate(laws, row, body, x, gains, task, feedback_scale, limit):
     """
     Return the rows of `Term` of the law in a row of the table, and the report of a Cartesian law.
 
@@ -88,7 +88,8 @@ def evaluate(laws, row, body, x, gains, task, share, limit):
     """
     n = body.nv
     values = call(laws, row, body.runtime, [getattr(x, each) for each in ARRAYS],
-                  flatten(gains), flatten(task), [share], limit, outputs=len(Term) * n + REPORT)
+                  flatten(gains), flatten(task), [feedback_scale], limit,
+                  outputs=len(Term) * n + REPORT)
     return [values[k * n:(k + 1) * n] for k in range(len(Term))], values[len(Term) * n:]
 
 

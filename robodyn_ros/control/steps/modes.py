@@ -211,8 +211,9 @@ def act(robot, m, p, mode, action, message, q, qd):
             reference, p.deceleration, robot.lower, robot.upper))
 
     def followed():
-        return replace(m, result=RUNNING, path=path.started(p.upcoming, m.path.before), time=when(
-            tracking, m.time, path_time.started(p.time, moving)))
+        return replace(
+            m, result=RUNNING, path=path.started(p.upcoming, m.path.last_time),
+            time=when(tracking, m.time, path_time.started(p.time, moving)))
 
     def aimed():
         after = replace(interrupted_at(m.reference), result=RUNNING)

@@ -263,12 +263,12 @@ def observe(body, flags, state, m, p):
 
     def observed():
         elapsed, torque, after_torque = mean_torque(
-            m.mean_torque, flags.now - m.before, m.sent)
+            m.mean_torque, flags.now - m.last_time, m.sent)
         # a velocity from another source would look like a change of momentum
         regular = all_of([elapsed > 0.0, no(elapsed > body.robot.longest_pause),
                           no(m.acceptance.plausibility.switched)])
         undecided = m.acceptance.plausibility.undecided
-        known = wrenches.known_torque(body, state.q, p.external, m.before)
+        known = wrenches.known_torque(body, state.q, p.external, m.last_time)
         blending = no(loads.settled(m.loads)) | laws.one_of(p.law, laws.ADAPT)
         after = update(
             body, restarted(m.observer, no(regular)), p.observer, elapsed, state, torque,

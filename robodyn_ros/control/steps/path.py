@@ -50,7 +50,7 @@ class Path:
 class Memory:
     number: float = scalar('', 'Present or last trajectory; 0: none.')
     elapsed: float = scalar('s', 'Time of the reference along it, since its start.')
-    before: float = scalar('s', 'Time of the law at the last cycle.')
+    last_time: float = scalar('s', 'Time of the law at the last cycle.')
 
 
 NOT_ENDED, REACHED, PATH_VIOLATED, GOAL_VIOLATED = 0.0, 1.0, 2.0, 3.0
@@ -80,13 +80,13 @@ def started(path, before=-math.inf):
 
 def passed(m, now, longest_step):
     """Return the time since the last cycle; the reference neither jumps nor moves back."""
-    ahead = now - m.before
+    ahead = now - m.last_time
     return when(finite(ahead), minimum(maximum(ahead, 0.0), longest_step), 0.0)
 
 
 def update(m, now, step):
     """Return the memory at a time, a step of path time after the last cycle."""
-    return Memory(m.number, m.elapsed + step, when(finite(now - m.before), now, m.before))
+    return Memory(m.number, m.elapsed + step, when(finite(now - m.last_time), now, m.last_time))
 
 
 def continued(m, upcoming, step):
@@ -96,7 +96,7 @@ def continued(m, upcoming, step):
 
 def joined(m, upcoming):
     """Return the memory on a trajectory that continues the present one."""
-    return Memory(upcoming.number, m.elapsed - upcoming.joint_time, m.before)
+    return Memory(upcoming.number, m.elapsed - upcoming.joint_time, m.last_time)
 
 
 def sample(table, path, t):

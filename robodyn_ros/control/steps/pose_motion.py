@@ -148,9 +148,9 @@ class Pace(NamedTuple):
     ----------
     v, w, a, dw : scalar
         Largest velocities and accelerations of the link.
-    leash, turn : scalar
+    linear_error, angular_error : scalar
         Linear and angular distance of arm and reference at which the reference waits.
-    nudge : scalar
+    escapes : scalar
         Flag: the joints are bent out of a singularity.
     h : scalar
         Duration of the step in s.
@@ -165,9 +165,9 @@ class Pace(NamedTuple):
     w: float
     a: float
     dw: float
-    leash: float
-    turn: float
-    nudge: float
+    linear_error: float
+    angular_error: float
+    escapes: float
     h: float
     smoothing: float
     scaling: float
@@ -222,8 +222,8 @@ def reach_step(tree, runtime, q, qd, qdd, measured, target, reach, joints, pace,
         for share, r, v in zip(margin, unweighted, inward)])
     return_rates = [(1.0 - share) * v for share, v in zip(margin, inward)]
     null = difference(return_rates, rates(multiply(J, return_rates)))
-    escape = pace.nudge * _ESCAPE_SPEED
-    velocity = [rate_of_error * r + speed * (escape * v + (1.0 - pace.nudge) * z)
+    escape = pace.escapes * _ESCAPE_SPEED
+    velocity = [rate_of_error * r + speed * (escape * v + (1.0 - pace.escapes) * z)
                 for r, v, z in zip(rates(error), inward, null)]
     part = 1.0 / maximum(_share(multiply(J, velocity), pace.v, pace.w), 1.0)
     for each, most in zip(velocity, joints.velocity):
@@ -253,7 +253,8 @@ def _share(twist, linear, angular):
 def _speed(error, deviation, pace):
     """Return linear and angular distance, time at full speed, and planned part of the speed."""
     distance = _share(error, pace.v, pace.w)
-    factor = maximum(minimum(2.0 * (1.0 - _share(deviation, pace.leash, pace.turn)), 1.0), 0.0)
+    used = _share(deviation, pace.linear_error, pace.angular_error)
+    factor = maximum(minimum(2.0 * (1.0 - used), 1.0), 0.0)
     deceleration = _SPARE * minimum(pace.a / pace.v, pace.dw / pace.w)
     speed = pace.scaling * factor * minimum(braking(distance, deceleration), 1.0)
     return _norm(error[:3]), _norm(error[3:]), distance, speed

@@ -49,7 +49,7 @@ def apply_requests(robot, functions, requests, state, m, p):
     """Return the memory of an arm that is taken over, resumed, or given a start torque."""
     located, begins = requests.located, requests.to.take_over
     q, qd = when(located, [state.q, state.qd], [m.q, m.qd])
-    now = when(located, state.now, m.before)
+    now = when(located, state.now, m.last_time)
     forgets = no(equal(p.learning.forget, m.learning.forget))
     loads_ = loads.requested(m.loads, p.loads, forgets)
     # an arm in gravity compensation stays in it
@@ -74,10 +74,10 @@ def apply_requests(robot, functions, requests, state, m, p):
     start = when(begins, gravity_torque, p.start_torque)
     start = [when(absolute(t) < MAX_PLAUSIBLE_VALUE, minimum(maximum(t, -most), most), 0.0) for t,
              most in zip(start, p.limits.effort)]
-    time_set_back = located & (m.share.since > now)  # the clock was set back
-    share = feedback.growing(m.share, now, restarts | time_set_back)
+    time_set_back = located & (m.feedback.since > now)  # the clock was set back
+    intervals = feedback.growing(m.feedback, now, restarts | time_set_back)
     return replace(
-        m, acceptance=acceptance.reset(m.acceptance, state, begins), before=now, q=q,
+        m, acceptance=acceptance.reset(m.acceptance, state, begins), last_time=now, q=q,
         qd=qd, coasting=when(located, 0.0, m.coasting),
         predicted=when(located, predict.Memory(q, qd), m.predicted), loads=loads_,
         external=wrenches.requested(m.external, p.external),
@@ -88,7 +88,7 @@ def apply_requests(robot, functions, requests, state, m, p):
         observer=observer.restarted(m.observer, located),
         collision=collision.reset(m.collision, begins),
         disturbance=disturbance.restarted(m.disturbance, begins),
-        share=feedback.restarted(share, begins),
+        feedback=feedback.restarted(intervals, begins),
         gravity_check=gravity_check.started(m.gravity_check, begins, q, qd),
         oscillation=oscillation.restarted(oscillation.reset(
             m.oscillation, requests.reset), begins),
@@ -109,7 +109,7 @@ def cycle_flags(robot, state, m, p, requests, clock, stops, silence):
     measured = equal(state.kind, FROM_STATE)
     usable, unusable = acceptance.usable(state, modes.UNUSABLE)
     computes = no(equal(state.kind, REQUESTS))
-    now = when(computes, state.now, m.before)
+    now = when(computes, state.now, m.last_time)
     invalid = measured & no(usable)
     # gravity compensation at the end of a shutdown continues with any measurement
     stops = stops & no(equal(m.motion.mode, modes.CARRY))
@@ -136,7 +136,7 @@ def cycle_flags(robot, state, m, p, requests, clock, stops, silence):
         otherwise=(modes.Event(modes.WANDERS, furthest, element(way, furthest), 0.0, 0.0),))
     return SimpleNamespace(
         unattended=flag(state.unattended), now=now, clock=clock, computes=computes,
-        dt=minimum(maximum(now - m.before, 0.0), robot.longest_pause), fresh=measured & usable,
+        dt=minimum(maximum(now - m.last_time, 0.0), robot.longest_pause), fresh=measured & usable,
         between=equal(state.kind, BETWEEN), silent=equal(state.kind, SILENT) | invalid,
         resumes=requests.resumes, suspect=oscillation.lowered(m.oscillation)
         | equal(m.gravity_check.carried, gravity_check.TWICE), too_fast=stops
@@ -246,5 +246,5 @@ def receive(functions, state, m, p):
     implausible = all_of([raw, flag(accepted.plausibility.fault.code), no(inactive),
                           state.permitted])
     return (state, replace(m, acceptance=accepted), clock, raw & accepted.resumes,
-            (raw & accepted.fails) | implausible,
+            (raw & accepted.is_fault) | implausible,
             when(implausible, accepted.plausibility.fault, silence))

@@ -32,7 +32,7 @@ def law_terms(robot, functions, body, flags, used, wrench_torque, m, p):
     external, external_terms, m = external_law.terms(
         robot, functions, body, flags.now, ready, follows, q, qd, wrench_torque, m, p)
     # where the reference was when the state was measured
-    q, qd = when(follows, feedback.caught_up(p.share, m.motion.reference, q, qd), [q, qd])
+    q, qd = when(follows, feedback.caught_up(p.feedback, m.motion.reference, q, qd), [q, qd])
     m, terms, report, drift = built_in_terms(
         functions, body, flags, follows, q, qd, wrench_torque, used.scale, m, p)
     terms = choose(flag(external.active), [lambda: terms, lambda: compose(
@@ -84,7 +84,7 @@ def built_in_terms(functions, body, flags, follows, q, qd, wrench_torque, feedba
     gains = when(passive, passive_stop.gains(gains), gains)
     gains, task, light = light_joints.reduced(
         known, m.light, row, q, gains, task,
-        m.share.gap + 2.0 * m.acceptance.plausibility.delay, m.share.lag, p.share)
+        m.feedback.gap + 2.0 * m.acceptance.plausibility.delay, m.feedback.lag, p.feedback)
 
     def evaluate(x):
         return laws.evaluate(functions.laws, row, body, x, laws.coasting(gains, silent), task,
@@ -123,7 +123,7 @@ def brake(body, torque, driven, free, m, p):
     """
     q, qd = m.predicted.q, m.predicted.qd
     # a brake is feedback, too
-    decay = oscillation.least(m.oscillation.factor) * walls.brake_damping(m.share.gap, when(
+    decay = oscillation.least(m.oscillation.factor) * walls.brake_damping(m.feedback.gap, when(
         equal(m.motion.mode, modes.PASSIVE), passive_stop.DELAY, m.acceptance.plausibility.delay))
     return choose(free, [
         lambda: walls.limit_outward(

@@ -98,7 +98,7 @@ static void follow(double duration)
         program.motion.upcoming.goal_qd[i] = (double)INFINITY;
     }
     program.motion.upcoming.number += 1.0;
-    program.motion.upcoming.moment = memory.before;
+    program.motion.upcoming.moment = memory.last_time;
     program.motion.upcoming.row = 0.0;
     program.motion.upcoming.rows = 1.0;
     program.motion.upcoming.last = duration;

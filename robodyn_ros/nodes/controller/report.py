@@ -261,7 +261,7 @@ class ControllerReport:
             'state age (ms)': f'{1e3 * states.age:.1f}',
             'states refused': str(self._states.refused + self._cycle.other.refused),
             **self._cycle.summary(),
-            'feedback (%)': f'{100.0 * status.feedback_part * status.bandwidth_factor:.0f}',
+            'feedback (%)': f'{100.0 * status.feedback_scale * status.bandwidth_factor:.0f}',
             'feedback lowered for oscillation': _percentages(
                 {name: 1.0 - part for name, (part, _) in status.oscillations.items()}),
             'feedback reduced at most': _percentages(status.gain_reduction),
@@ -287,6 +287,6 @@ def task_summary(controller: ArmController) -> dict[str, str]:
     if task is None:
         return {}
     linear, angular = (float(np.linalg.norm(part)) for part in np.split(task.pose_error, 2))
-    return {'link': controller.design.task_gains.link, 'pose error (mm)': f'{1e3 * linear:.2f}',
+    return {'link': controller.design.link, 'pose error (mm)': f'{1e3 * linear:.2f}',
             'pose error (deg)': f'{np.degrees(angular):.2f}',
             'manipulability': f'{task.manipulability:.3g}'}

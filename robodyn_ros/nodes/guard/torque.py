@@ -18,11 +18,11 @@ from robodyn_ros.nodes.guard.parameters import GuardSettings
 from robodyn_ros.safety import check_not_raised, checked_bounds, guard_law
 from robodyn_ros.safety.events import text
 from robodyn_ros.safety.limits import effort_and_rate, NOT_FINITE, TorqueLimits
-from robodyn_ros.safety.loop_margin import frequency_parts
+from robodyn_ros.safety.loop_margin import bandwidth_factors
 
 _FALSE = 0.5     # of its hold, that the guard needs against a load that is false
 _BLEND = 1.0     # s in which a load comes into use while the guard commands
-_BLOCKS = {'inputs': guard_law.Inputs, 'before': guard_law.Memory, 'program': guard_law.Program}
+_BLOCKS = {'inputs': guard_law.Inputs, 'previous': guard_law.Memory, 'program': guard_law.Program}
 
 
 class GuardTorque:
@@ -81,10 +81,10 @@ class GuardTorque:
 
         sizes = {name: blocks.size(cls, dimensions) for name, cls in _BLOCKS.items()}
         function = self._dynamics.function(
-            body, sizes, {'torque': model.nv, 'next': sizes['before']}, f'guard {constants}',
+            body, sizes, {'torque': model.nv, 'next': sizes['previous']}, f'guard {constants}',
             ('safety',))
         arrays = [np.zeros(size) for size in sizes.values()]
-        self._torque, memory = np.zeros(model.nv), np.zeros(sizes['before'])
+        self._torque, memory = np.zeros(model.nv), np.zeros(sizes['previous'])
         bound = function.bound(*arrays, self._torque, memory)
         bound.feed(arrays[1], memory)
         self._run = bound.call
@@ -186,14 +186,14 @@ class GuardTorque:
         Parameters
         ----------
         delay, excess : (nv,) array
-            See `loop_margin.frequency_parts`; infinite where they are not known.
+            See `loop_margin.bandwidth_factors`; infinite where they are not known.
 
         """
         self._delay, self._excess = delay, excess = np.maximum(delay, 0.0), np.maximum(excess, 1.0)
         p, one = self._p, np.ones(len(delay))
         kp, kd = p.damping * max(float(p.hold_rate), 1.0), p.damping + p.hold_rate
         p.borne[()] = bool(np.isfinite([delay, excess]).all() and np.all(
-            frequency_parts(kp * one, kd * one, delay, excess) >= 1.0))
+            bandwidth_factors(kp * one, kd * one, delay, excess) >= 1.0))
 
     def set_loads(self, payloads: Sequence[Payload], gravity, armature: np.ndarray) -> None:
         """Set the loads of the controller; raise `RobodynError` if they are not physical."""

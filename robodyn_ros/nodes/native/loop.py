@@ -90,7 +90,7 @@ class NativeLoop:
         self._rcl = functions = rcl.Rcl()
         self._probe(handles)
         self.block = block = Block()
-        d = host.made.dimensions
+        d = host.compiled.dimensions
         places = {f'{name}.{entry.name}': entry.begin for name, cls in (
             ('state', State), ('memory', Memory), ('inputs', turn.Inputs),
             ('turn', turn.Memory)) for entry in blocks.entries(cls, d)}
@@ -142,7 +142,7 @@ class NativeLoop:
                                  self._memory)
         arguments = self._cycle.arguments
         block['cycle'], block['cycle_block'] = self._cycle.code, self._cycle.block
-        function = host.made.function
+        function = host.compiled.function
         block['program_slot'] = arguments[function.place('program'):].ctypes.data
         block['segments_slot'] = arguments[function.place('path'):].ctypes.data
         self._values = {name: each.copy() for name, each in turns.values.items()}

@@ -69,7 +69,7 @@ class SharedLoop:
         self._host = host
         self.data = LoopData(host, Block(PLACES), writer.compiled(str(module)),
                              self._write_program)
-        self._layout = SharedLayout.of(host.made, joint_names)
+        self._layout = SharedLayout.of(host.compiled, joint_names)
         if not _NAME.fullmatch(name):
             raise ParameterError(f'shared_block is {shown(name)}: set it to / and letters, '
                                  'digits, dots, _ or -', parameter='shared_block', value=name)

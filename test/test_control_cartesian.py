@@ -331,7 +331,7 @@ def test_what_is_not_singular_is_not_damped(dyn):
     torque = [task.joint_torque(each.force([1.0, 2.0, 0, 0, 0, 0])) for each in (task, few)]
     assert np.isfinite(torque).all()
     assert dyn.model.nv == 7 and few.manipulability == pytest.approx(np.prod(np.linalg.svd(
-        gains.reach[:2, None] * two.jacobian(q, gains.link)[:2], compute_uv=False)), rel=1e-9)
+        gains.reach[:2, None] * two.jacobian(q, two.model.tip)[:2], compute_uv=False)), rel=1e-9)
 
 
 # --- gains --------------------------------------------------------------------------------------

@@ -137,7 +137,7 @@ class Swing:
     def __init__(self, plant):
         self.loop = ClosedLoop(plant, RolloutCycle(ArmController(
             plant.dynamics, Settings(friction_scale=0.0, activation_time=STEP * self.hold))))
-        self.loop.warm()
+        self.loop.prepare_code()
 
     def plan(self, start):
         """Return the trajectory of the swing from a reference."""

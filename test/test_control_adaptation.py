@@ -61,7 +61,7 @@ class Learner:
         body = replace(self.body, runtime=doubles(self.dynamics.runtime))
         state = [q, qd, reference.q, reference.qd, reference.qdd, self.sliding]
         self.m, learned = learning.update(
-            body.functions.learning, body, self.m, self.p, *doubles(
+            body, self.m, self.p, *doubles(
                 [dt, state, self.dynamics.runtime - self.known]), body.robot.slot)
         self.dynamics.runtime[:] = self.known + array(learned)
 

@@ -119,7 +119,7 @@ def test_points_count_from_their_own_time(loop):
     start_state = control.motions.start_state(0.2)
     points = [point(BENT, 0.1), point(ELSEWHERE, 1.0)]
     trajectory = control.motions.plan(
-        start_state, control.model.joint_names, points, zero=loop.now)
+        start_state, control.model.joint_names, points, time_origin=loop.now)
     # from the last cycle, a period ago
     assert trajectory.duration == pytest.approx(1.0 - 0.2 + loop.period)
     assert len(trajectory.times) == 2, 'the start, and what is still ahead'

@@ -45,7 +45,7 @@ def test_a_method_taken_before_the_first_call_is_fast_from_the_second_on(name):
 
 def test_a_method_taken_after_its_code_was_made():
     dyn = Dynamics(MODEL)
-    dyn.warm('gravity')
+    dyn.prepare('gravity')
     q = arrays(1)[0]
     kept = dyn.gravity
     assert python_calls(lambda: kept(q)) == []

@@ -38,11 +38,11 @@ class Desk:
         self.validator = TrajectoryValidator(self.control)
         self.answers = []
 
-    def submit(self, *arguments, zero=None, source='a newer goal', **options):
+    def submit(self, *arguments, time_origin=None, source='a newer goal', **options):
         """Submit a motion; return its message."""
         made = message(*arguments, **options)
-        self.validator.submit(Request(made, lambda *answer: self.answers.append(answer), zero,
-                                      self.loop.now, source=source))
+        self.validator.submit(Request(made, lambda *answer: self.answers.append(answer),
+                                      time_origin, self.loop.now, source=source))
         return made
 
     def run(self, seconds, wait=True):
@@ -170,7 +170,7 @@ def test_a_check_that_takes_too_long_is_repeated_and_made_at_once_in_the_end(des
 @pytest.mark.parametrize('stamp, low, high', [(-0.001, 1.995, 2.0), (0.01, 1.99, 2.0),
                                               (1.0, 2.5, 2.9)])
 def test_points_count_from_the_stamp_but_the_check_does_not_count(desk, stamp, low, high):
-    desk.submit(1000, zero=desk.loop.now + stamp)
+    desk.submit(1000, time_origin=desk.loop.now + stamp)
     trajectory, error = desk.until_answered()
     assert error is None
     assert low <= trajectory.duration <= high

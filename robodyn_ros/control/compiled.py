@@ -17,7 +17,7 @@ from robodyn_ros.control.cycle import cycle
 from robodyn_ros.control.steps import laws, learning, loop_probe, path
 from robodyn_ros.control.steps.body import PARTS
 from robodyn_ros.control.steps.learning import PARAMETERS
-from robodyn_ros.control.terms import Term
+from robodyn_ros.control.terms import SUMMANDS, Term
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.jit import blocks
 from robodyn_ros.dynamics.jit.flow import FunctionTable, Table
@@ -98,7 +98,7 @@ class CompiledCycle:
         self.sizes = {name: blocks.size(cls, d) for name, cls in BLOCKS.items()}
         runtime, arrays, gains, task, share, limit = laws.sizes(d)
         inputs = (Lists([runtime]), _rows(arrays, n), gains, task, share, Lists([limit]))
-        outputs = Lists([*terms.sizes, laws.REPORT])
+        outputs = Lists([*[n] * len(SUMMANDS), laws.REPORT])
         self.tables: dict[str, FunctionTable] = {'laws': FunctionTable(inputs, outputs)}
         self.functions: dict[str, list[Function]] = {'laws': [
             self._function(f'law {name}', laws.body_of(name, tree, frame, d),
@@ -160,14 +160,14 @@ class CompiledCycle:
     def prepare(self, *names: str) -> None:
         """Compile the cycle with these laws, or load it from the cache, at once."""
         for function in self._parts():
-            function.warm()
+            function.prepare()
         for name in dict.fromkeys((*REQUIRED, *names)):
             self._prepare(name)
         self._report_length()
 
     def fill_cache(self, name: str) -> None:
         """Compile a law into the cache."""
-        self.laws[laws.NAMES.index(name)].warm()
+        self.laws[laws.NAMES.index(name)].prepare()
 
     def prepare_others(self, done: Callable[[], object] | None = None) -> list[str]:
         """
@@ -247,7 +247,8 @@ class CompiledCycle:
 
     def _report_length(self) -> None:
         """Log once per robot that functions were compiled with less optimisation."""
-        if self._length_reported or not any(each.long for each in (*self._parts(), *self.laws)):
+        if self._length_reported or not any(
+                each.compile_fast for each in (*self._parts(), *self.laws)):
             return
         self._length_reported = True
         LOGGER.warning(

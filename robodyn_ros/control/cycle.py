@@ -23,8 +23,9 @@ from robodyn_ros.control.steps.torque import brake, fallback, law_terms, stop_on
 from robodyn_ros.control.terms import Term
 from robodyn_ros.dynamics.jit.flags import all_of, equal, no, when
 from robodyn_ros.dynamics.jit.flow import choose
+from robodyn_ros.dynamics.jit.nested import flatten
 from robodyn_ros.dynamics.jit.trace import minimum
-from robodyn_ros.dynamics.jit.vectors import added, difference
+from robodyn_ros.dynamics.jit.vectors import added, difference, sums
 from robodyn_ros.safety import limits
 
 
@@ -72,19 +73,23 @@ def compute_torque(robot, functions, table, flags, state, m, p):
     body = replace(body, runtime=loads.runtime(m.loads))
 
     # reference: of the trajectory, pose, stop or rest, inside of the walls
-    m = advance_reference(robot, body, table, flags, m, p)
+    m = advance_reference(body, table, flags, m, p)
 
     # feedback: gains and scale that are stable at the interval between torques
     m, p, used = choose_gains(flags, m, p)
-    m = watch(robot, body, flags, m, p)
+    m = watch(body, flags, m, p)
 
     # law: external or built in; gravity compensation at the end of a shutdown
-    m, law = law_terms(robot, functions, body, flags, used, wrench_torque, m, p)
+    m, law = law_terms(body, flags, used, wrench_torque, m, p)
     terms = law.terms
 
-    # torque: the sum of the terms, then all that may change it: transition, brakes at position
-    # limits, probe of a loop, finite, rate and effort limits
-    total = terms[Term.TOTAL]
+    # torque: the sum of the terms; LIMIT is what the feedback is reduced by at effort limits
+    total = sums([terms[each] for each in (
+        Term.INERTIA, Term.CORIOLIS, Term.GRAVITY, Term.FRICTION, Term.PAYLOAD, Term.FEEDBACK,
+        Term.INTEGRAL, Term.NULL_SPACE, Term.EXTERNAL, Term.EFFORT, Term.LIMIT)])
+
+    # then all that may change it: transition, brakes at position limits, probe of a loop, finite,
+    # rate and effort limits
     torque, blended = transition.blend(total, added(m.sent, law.drift), dt, p.limits.effort,
                                        m.transition, p.transition)
     last, driven = shutdown.over(m.motion.shutdown, p.motion.shutdown), modes.externally_driven(
@@ -97,17 +102,16 @@ def compute_torque(robot, functions, table, flags, state, m, p):
     torque, verdict = limits.supervise(torque, fallback(body, torque, silent, m, p), m.sent,
                                        passed, p.limits, last)
     terms[Term.LIMIT] = added(terms[Term.LIMIT], difference(torque, total))
-    terms[Term.TOTAL] = torque
 
     # memory: fault of a torque that was not finite, state of the laws, what was measured and sent
     motion, external, blended = stop_on_invalid_torque(
-        robot, verdict, driven, blended, replace(m, external_law=law.external), p)
+        body, verdict, driven, blended, replace(m, external_law=law.external), p)
     m = replace(m, motion=motion, external_law=external, transition=blended)
     follows = all_of([no(modes.no_reference(motion)), no(silent), no(external.active)])
     undisturbed = equal(used.undelayed, 1.0) & no(transition.under_way(blended))
-    m = update_law_state(robot, functions, body, flags, law, terms, follows, undisturbed, m, p)
+    m = update_law_state(body, flags, law, terms, follows, undisturbed, m, p)
     measured_q, measured_qd = when(flags.fresh, [state.q, state.qd], [m.q, m.qd])
     return torque, replace(
         m, last_time=flags.now, q=measured_q, qd=measured_qd, coasting=when(silent, 1.0, 0.0),
         observer=observer.restarted(m.observer, silent), verdict=verdict, report=law.report,
-        terms=[x for term in terms for x in term], sent=torque, sent_time=flags.clock)
+        terms=flatten([*terms, torque]), sent=torque, sent_time=flags.clock)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields, replace
 
 import numpy as np
@@ -11,7 +12,7 @@ from robodyn_ros.control.compiled import CompiledCycle
 from robodyn_ros.control.gains import Gains, TaskGains
 from robodyn_ros.control.settings import CartesianSettings, Settings
 from robodyn_ros.control.steps import laws
-from robodyn_ros.control.terms import SIZE, TaskReport, Term
+from robodyn_ros.control.terms import SIZE, SUMMANDS, TaskReport, Term
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import near_matches, ParameterError
 
@@ -62,8 +63,9 @@ class ControlLaw:
         self._rows, self._feedback_scale = np.zeros((len(laws.ARRAYS), n)), np.ones(1)
         numbers = [np.concatenate([np.ravel(getattr(source, each.name)) for each in fields(cls)])
                    for cls, source in ((Gains, gains), (TaskGains, self.task_gains))]
-        limit, out = np.full(n, effort_limit, dtype=float), np.zeros(len(Term) * n + SIZE)
-        self.terms, self.task = out[:-SIZE].reshape(-1, n), TaskReport(out[-SIZE:])
+        limit, out = np.full(n, effort_limit, dtype=float), np.zeros(len(SUMMANDS) * n + SIZE)
+        self._of_law, self.task = out[:-SIZE].reshape(-1, n), TaskReport(out[-SIZE:])
+        self.terms = np.zeros((len(Term), n))
         functions = CompiledCycle(dynamics, link, link, None, 1.0).laws
         self._float, self._follow = (
             functions[laws.NAMES.index(name)].bound(
@@ -97,13 +99,17 @@ class ControlLaw:
         self._feedback_scale[0] = feedback_scale
         self._write(q, qd, reference.q, reference.qd, reference.qdd, reference.effort, external,
                     integral, disturbance, contact)
-        self._follow()
-        return self.terms
+        return self._run(self._follow)
 
     def compensate(self, q, qd, effort=None) -> np.ndarray:
         """Return the terms of gravity compensation with damping, plus an effort, (nv,)."""
         self._write(q, qd, None, None, None, effort)
-        self._float()
+        return self._run(self._float)
+
+    def _run(self, law: Callable[[], None]) -> np.ndarray:
+        law()
+        self.terms[:Term.TOTAL] = self._of_law
+        self._of_law.sum(axis=0, out=self.terms[Term.TOTAL])
         return self.terms
 
     def _write(self, *rows) -> None:

@@ -72,14 +72,14 @@ class OwnLaw:
             x = laws.quantities(arrays, gains, dimensions)
             rows = self._rows(self._law(Arm(tree, runtime, x.armature, x.gravity_scale), x), n)
             good = all_of([absolute(each) < ABSURD_TORQUE for row in rows for each in row])
-            return [*rows, *[[0.0] * n] * 2, when(good, 0.0, modes.OWN_LAW),
+            return [*rows, [0.0] * n, when(good, 0.0, modes.OWN_LAW),
                     *[0.0] * (laws.REPORT - 1)]
 
         function = self._dynamics.function(
             lambda _tree, *given: body(*given), dict(zip(laws.INPUTS, laws.sizes(dimensions))),
             {'terms': laws.output_size(dimensions)})
         try:
-            function.warm()
+            function.prepare()
         except (Exception, SystemExit) as error:
             if isinstance(error, KernelError):
                 reason = str(error)

@@ -37,12 +37,13 @@ class Term(IntEnum):
     TOTAL = 11
 
 
+SUMMANDS = tuple(Term)[:Term.TOTAL]  # rows of a law
 _REDUCED = (Term.FEEDBACK, Term.INTEGRAL, Term.NULL_SPACE)  # by saturation
 
 
-def compose(nv, terms, limit=None):
+def rows_within_limits(nv, terms, limit=None):
     """
-    Return all rows, over scalars.
+    Return the rows of `SUMMANDS`, over scalars; the feedback is reduced so that motors suffice.
 
     Parameters
     ----------
@@ -54,12 +55,11 @@ def compose(nv, terms, limit=None):
         Effort limits for the feedback, see `within_limits`.
 
     """
-    rows = [list(terms.get(term, [0.0] * nv)) for term in Term]
+    rows = [list(terms.get(term, [0.0] * nv)) for term in SUMMANDS]
     if limit:
         wanted = sums([rows[term] for term in _REDUCED])
-        rest = sums([row for term, row in zip(Term, rows) if term not in _REDUCED])
+        rest = sums([row for term, row in zip(SUMMANDS, rows) if term not in _REDUCED])
         rows[Term.LIMIT] = difference(within_limits(wanted, rest, limit), wanted)
-    rows[Term.TOTAL] = sums(rows[:Term.TOTAL])
     return rows
 
 

@@ -241,7 +241,7 @@ class CompiledMethods:
             self._structure, machine.source_digest(function, builds_on), name,
             function.__module__, function.__qualname__, str(rest)))
 
-    def warm(self, *names: str) -> None:
+    def prepare(self, *names: str) -> None:
         """Compile methods (by name) in advance."""
         for name in names:
             self._find(name)

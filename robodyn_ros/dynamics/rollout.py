@@ -181,7 +181,7 @@ class Rollout:
                 count, 1 if function else threads)
         return state, records, others if steps % 2 else memories
 
-    def warm(self) -> None:
+    def prepare(self) -> None:
         """Compile the loop, or load it from the cache."""
         self._compiled()
 

@@ -221,14 +221,14 @@ def prepare(job: Job) -> Study:
     controller = RolloutCycle(control, LAWS if job.faults else ())
     if not job.faults:
         loop = ClosedLoop(plant, controller)
-        loop.warm()
+        loop.prepare_code()
         motion = plan_motion(plant.dynamics, job.duration, job.speed)
         return Study(job, plant, control, controller, [motion], loop)
     delays = np.loadtxt(_DELAYS) * 1e-6
     # twice, as a run may begin anywhere
     faulty = FaultLoop(plant, controller, plant.model.tip, GROUP,
                        math.ceil(LONGEST * RATE / CHUNK), np.tile(delays, 2)[:, None])
-    faulty.warm()
+    faulty.prepare_code()
     motions = random_motions(plant.dynamics, MOTIONS, DURATION, SPEED)
     return FaultStudy(
         job, plant, control, controller, motions, faulty,

@@ -198,7 +198,7 @@ def check_position(q, qd, before, restarts, judged, dt, m, p, limit):
 
     consecutive, deviating = choose(deviates, [lambda: (0.0, m.deviating), deviates_again])
     other_arm = all_of([judged, deviates, consecutive < _CONFIRMED])
-    remains = m.deviations * velocity_check.kept(dt)
+    remains = m.deviations * velocity_check.window_decay(dt)
     count = remains + when(other_arm & (consecutive < 1.5), 1.0, 0.0)
 
     def fault():

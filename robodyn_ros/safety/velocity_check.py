@@ -43,7 +43,7 @@ _KEPT = ('rate', 'persisted', 'change', 'integral', 'covariance', 'variance', 'v
          'doubted', 'agreed', 'mismatch')
 
 
-def kept(dt):
+def window_decay(dt):
     """Return the part of the window that is left after `dt` seconds."""
     return _WINDOW / (_WINDOW + dt)
 
@@ -69,7 +69,7 @@ def compared(x, dt, restarts, m, p, estimated):
     """
     common = SimpleNamespace(
         dt=dt, restarts=restarts, judged=finite(p.motion) & no(estimated), motion=p.motion,
-        left=when(restarts, 0.0, kept(dt)), measurable=_MEASURABLE * p.motion,
+        left=when(restarts, 0.0, window_decay(dt)), measurable=_MEASURABLE * p.motion,
         lag=maximum(p.lag, _LATE * dt), share=dt / (_LONG + dt),
         min_variance=(_OSCILLATION * p.motion) * (_OSCILLATION * p.motion))
     joints = [

@@ -229,9 +229,9 @@ class ClosedLoop:
             Coupling(step.first, step.kept_size,
                      replace(controller.function, observed=step.observed)))
 
-    def warm(self) -> None:
+    def prepare_code(self) -> None:
         """Compile the loop, or load it from the cache."""
-        self._run.warm()
+        self._run.prepare()
 
     def start(self, q: NDArray, joints: NDArray, inertias: NDArray, *others: NDArray) -> Runs:
         """

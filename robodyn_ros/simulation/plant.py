@@ -91,7 +91,7 @@ class Plant:
         self.external = np.zeros(self.nv)
         self._pushes: dict[str, NDArray] = {}
         self._initial = _default_position(model)
-        self.dynamics.warm('gravity')
+        self.dynamics.prepare('gravity')
         self.change(**joints)
         self.reset(brakes=brakes)
 

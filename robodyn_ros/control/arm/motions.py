@@ -181,7 +181,7 @@ class Motions:
                           side, self._paths.junction(lead))
 
     def plan(self, start_state: StartState, joint_names: Sequence[str],
-             points: Sequence[TrajectoryPoint], zero: float | None = None) -> Trajectory:
+             points: Sequence[TrajectoryPoint], time_origin: float | None = None) -> Trajectory:
         """
         Return the trajectory along the points, checked; may be called in any thread.
 
@@ -191,7 +191,7 @@ class Motions:
             Its moment is time 0 of the result.
         joint_names, points
             As received.
-        zero : float, optional
+        time_origin : float, optional
             Time of the cycle from which the points count; default the start state.
 
         Raises
@@ -204,7 +204,8 @@ class Motions:
         slower = _SLOWER if self._arm.design.settings.slow_down else ()
         problem: TrajectoryError | None = None
         for factor in (1.0, *slower):
-            trajectory = self._checked(start_state, joint_names, _stretched(points, factor), zero)
+            trajectory = self._checked(start_state, joint_names, _stretched(points, factor),
+                                       time_origin)
             try:
                 check_feasibility(trajectory, self.needed_torque, bounds.usable,
                                   model.joint_names, units=model.effort_units,
@@ -218,12 +219,12 @@ class Motions:
         raise problem
 
     def _checked(self, start_state: StartState, joint_names: Sequence[str],
-                 points: Sequence[TrajectoryPoint], zero: float | None) -> Trajectory:
+                 points: Sequence[TrajectoryPoint], time_origin: float | None) -> Trajectory:
         """Return the trajectory along the points, without a check of its torque."""
         model, settings = self._arm.model, self._arm.design.settings
         trajectory = check_trajectory(
             model, joint_names, points, start_state.reference,
-            start_delay=0.0 if zero is None else zero - start_state.moment,
+            start_delay=0.0 if time_origin is None else time_origin - start_state.moment,
             allow_partial_joints=settings.allow_partial_joints_goal,
             position_bounds=start_state.position_bounds)
         limits = settings.position_limits

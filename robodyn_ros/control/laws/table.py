@@ -1,8 +1,8 @@
 """
 Table of the control laws: functions, inputs and rates, and the terms that they have in common.
 
-Common terms are added to those of the law, see `terms.compose`. External laws have their own, see
-`steps.torque`.
+Common terms stand beside those of the law, see `terms.rows_within_limits`; their sum is in
+`control.cycle`. External laws have their own, see `steps.torque`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from robodyn_ros.control.laws import (
     adaptive, cartesian_impedance, computed_torque, feedforward_pd, gravity_compensation,
     joint_impedance, operational_space)
 from robodyn_ros.control.laws.arm import Arm
-from robodyn_ros.control.terms import compose, Term
+from robodyn_ros.control.terms import rows_within_limits, Term
 from robodyn_ros.dynamics.usual_inertia import MIN_INERTIA
 
 
@@ -140,10 +140,10 @@ def tracking_terms(law: Law, tree, runtime, x, frame=None):
     for term in (Term.FEEDBACK, Term.NULL_SPACE):
         if term in terms:
             terms[term] = [x.feedback_scale[0] * torque for torque in terms[term]]
-    return [*compose(tree.nv, terms, x.limit), *report]
+    return [*rows_within_limits(tree.nv, terms, x.limit), *report]
 
 
 def floating_terms(tree, runtime, x):
     """Return the rows of gravity compensation for its arguments by name, over scalars."""
     arm = Arm(tree, runtime, x.armature, x.gravity_scale)
-    return compose(tree.nv, {**FLOATING.function(arm, x), Term.EFFORT: x.effort})
+    return rows_within_limits(tree.nv, {**FLOATING.function(arm, x), Term.EFFORT: x.effort})

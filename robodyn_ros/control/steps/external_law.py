@@ -12,7 +12,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 from robodyn_ros.control.steps import laws, modes, transition
-from robodyn_ros.control.terms import Term
+from robodyn_ros.control.terms import SUMMANDS, Term
 from robodyn_ros.dynamics.jit.blocks import block, joints, numbers, scalar
 from robodyn_ros.dynamics.jit.flags import all_of, equal, flag, no, when
 from robodyn_ros.dynamics.jit.flow import choose
@@ -80,7 +80,7 @@ def linear_torque(p, q, qd):
 
 # --- of a cycle ----------------------------------------------------------------------------------
 
-def terms(robot, functions, body, now, ready, follows, q, qd, wrench_torque, m, p):
+def terms(body, now, ready, follows, q, qd, wrench_torque, m, p):
     """Return the state of the external laws, the rows of their torque, and the memory."""
     ext_law, motion_ = m.external_law, m.motion
     at_rest = equal(motion_.mode, modes.HOLD)
@@ -90,15 +90,15 @@ def terms(robot, functions, body, now, ready, follows, q, qd, wrench_torque, m, 
         q=q, qd=qd, q_ref=reference.q, qd_ref=reference.qd, qdd_ref=reference.qdd,
         effort=reference.effort, external=wrench_torque, integral=nothing, disturbance=nothing,
         contact=nothing)
-    none = [nothing for _ in Term], 0.0
+    none = [nothing for _ in SUMMANDS], 0.0
 
     def own():
-        rows_, report = laws.evaluate(functions.laws, laws.OWN, body, x, p.gains, p.task, 1.0,
+        rows_, report = laws.evaluate(body, laws.OWN, x, p.gains, p.task, 1.0,
                                       p.limits.effort)
         return rows_, report[0]
 
     def linear():
-        rows_ = [nothing for _ in Term]
+        rows_ = [nothing for _ in SUMMANDS]
         rows_[Term.EFFORT] = p.external_law.feedforward
         rows_[Term.FEEDBACK] = linear_torque(p.external_law, q, qd)
         return rows_, 0.0
@@ -120,7 +120,7 @@ def terms(robot, functions, body, now, ready, follows, q, qd, wrench_torque, m, 
     # a fault has more evidence than its code
     reason = when(equal(reason.code, motion_.fault.code), motion_.fault, reason)
     motion_ = modes.act(
-        robot, motion_, p.motion,
+        body.robot, motion_, p.motion,
         when(takes_over, modes.LINEAR, when(ends, modes.STOP, motion_.mode)),
         when(takes_over, modes.RELEASE, when(ends, modes.STOP_FROM_STATE, modes.KEEP)),
         when(takes_over, modes.NOTHING, when(ends, reason, motion_.message)), q, qd)

@@ -187,11 +187,11 @@ def choose_gains(flags, m, p):
         scale=scale, undelayed=undelayed, grown=equal(grown, 1.0))
 
 
-def watch(robot, body, flags, m, p):
+def watch(body, flags, m, p):
     """Return the memory with oscillations, who carries the arm, and a passive stop."""
-    q, qd = m.predicted.q, m.predicted.qd
+    q, qd, speeds = m.predicted.q, m.predicted.qd, body.robot.speeds
     shaken = choose(flags.fresh, [lambda: m.oscillation, lambda: oscillation.update(
-        m.oscillation, difference(qd, m.motion.reference.qd), m.sent, robot.speeds,
+        m.oscillation, difference(qd, m.motion.reference.qd), m.sent, speeds,
         p.gains.lightest_inertia, flags.now, m.feedback.usual)])
     shaken = choose(loop_probe.under_way(m.probe), [lambda: shaken, lambda: oscillation.unchanged(
         shaken, m.oscillation, loop_probe.probes(m.probe, p.probe))])
@@ -203,7 +203,7 @@ def watch(robot, body, flags, m, p):
                                    all_of([flags.fresh, m.acceptance.plausibility.switched
                                            | m.acceptance.moved, no(oscillation.rings(shaken))]))
     passive = equal(m.motion.mode, modes.PASSIVE)
-    resting = passive_stop.update(m.passive, q, qd, robot.speeds, flags.dt)
+    resting = passive_stop.update(m.passive, q, qd, speeds, flags.dt)
     carried = choose(flags.fresh, [lambda: m.gravity_check, lambda: gravity_check.update(
         body, m.gravity_check, q, qd, flags.dt)])
     carried = when(flags.silent

@@ -99,7 +99,7 @@ def update_stiffness(m, dt, error, dissipated, tank):
 
 # --- of a cycle ----------------------------------------------------------------------------------
 
-def update_law_state(robot, functions, body, flags, law, terms, follows, undisturbed, m, p):
+def update_law_state(body, flags, law, terms, follows, undisturbed, m, p):
     """
     Return the memory after updating the state of the laws; unchanged in a cycle of silence.
 
@@ -149,11 +149,11 @@ def update_law_state(robot, functions, body, flags, law, terms, follows, undistu
         # an estimate from a joint with strongly reduced gains is not reliable
         *[x >= 0.9 for x in m.light.scale]])
     kept = replace(m.learning, active=learns), m.loads.learned
-    learned, parameters = kept if robot.slot is None else choose(learns, [
+    learned, parameters = kept if body.robot.slot is None else choose(learns, [
         lambda: kept, lambda: learning.update(
-            functions.learning, body, kept[0], p.learning, dt,
+            body, kept[0], p.learning, dt,
             [q, qd, reference.q, reference.qd, reference.qdd,
-             p.gains.sliding], kept[1], robot.slot)])
+             p.gains.sliding], kept[1], body.robot.slot)])
     after = replace(m, integral=integral, springs=springs, task_springs=task, learning=learned,
                     loads=replace(m.loads, learned=parameters))
     idle = replace(m, learning=replace(m.learning, active=0.0))

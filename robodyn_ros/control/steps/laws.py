@@ -2,7 +2,7 @@
 The laws as a table of functions of one signature, each compiled separately.
 
 Row 0 is gravity compensation; the others follow a reference. A law takes `INPUTS` and returns the
-rows of `Term`.
+rows of `SUMMANDS`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 from robodyn_ros.control.gains import Gains, TaskGains
 from robodyn_ros.control.laws.table import floating_terms, TRACKING, tracking_terms
-from robodyn_ros.control.terms import SIZE as REPORT, Term
+from robodyn_ros.control.terms import SIZE as REPORT, SUMMANDS
 from robodyn_ros.dynamics.jit.blocks import size, unpack
 from robodyn_ros.dynamics.jit.flags import any_of, equal, when
 from robodyn_ros.dynamics.jit.flow import call
@@ -41,7 +41,7 @@ def sizes(dimensions) -> tuple[int, ...]:
 
 def output_size(dimensions) -> int:
     """Return the number of outputs of a law: its terms, then the report of a Cartesian law."""
-    return dimensions['terms'] + REPORT
+    return len(SUMMANDS) * dimensions['joints'] + REPORT
 
 
 def quantities(arrays, gains, dimensions):
@@ -80,17 +80,17 @@ def body_of(name, tree, frame, dimensions):
     return law
 
 
-def evaluate(laws, row, body, x, gains, task, feedback_scale, limit):
+def evaluate(body, row, x, gains, task, feedback_scale, limit):
     """
-    Return the rows of `Term` of the law in a row of the table, and the report of a Cartesian law.
+    Return the rows of `SUMMANDS` of the law in a row of the table, and its report.
 
     x: inputs by the names of `ARRAYS`.
     """
     n = body.nv
-    values = call(laws, row, body.runtime, [getattr(x, each) for each in ARRAYS],
+    values = call(body.functions.laws, row, body.runtime, [getattr(x, each) for each in ARRAYS],
                   flatten(gains), flatten(task), [feedback_scale], limit,
-                  outputs=len(Term) * n + REPORT)
-    return [values[k * n:(k + 1) * n] for k in range(len(Term))], values[len(Term) * n:]
+                  outputs=len(SUMMANDS) * n + REPORT)
+    return [values[k * n:(k + 1) * n] for k in range(len(SUMMANDS))], values[len(SUMMANDS) * n:]
 
 
 def one_of(row, names):

@@ -128,13 +128,13 @@ def body_of(tree, frame, n):
     return learn
 
 
-def update(functions, body, m, p, dt, state, learned, slot):
+def update(body, m, p, dt, state, learned, slot):
     """
     Return the memory after `dt` seconds, and the estimated parameters of all payload slots.
 
     state: rows by the names of `STATE`. slot: index of the ten numbers in the runtime.
     """
-    answer = call(functions, 0.0, body.runtime, flatten(state), m.estimate,
+    answer = call(body.functions.learning, 0.0, body.runtime, flatten(state), m.estimate,
                   [p.rate * minimum(dt, _LONGEST), p.dead_zone, p.largest_mass, p.size],
                   outputs=PARAMETERS.stop)
     good = all_finite(answer)
@@ -144,11 +144,11 @@ def update(functions, body, m, p, dt, state, learned, slot):
     return Memory(m.change, m.forget, when(good, answer[ESTIMATE], m.estimate), m.active), result
 
 
-def bounded(functions, body, m, p, learned, slot):
+def bounded(body, m, p, learned, slot):
     """Return memory and parameters as `update` does, within the bounds of a new program."""
-    kept = replace(m, change=p.change), learned
+    unchanged = replace(m, change=p.change), learned
     if slot is None:
-        return kept
+        return unchanged
     rows = [[0.0] * body.nv for _ in STATE]
     return choose(no(equal(m.change, p.change)), [
-        lambda: kept, lambda: update(functions, body, kept[0], p, 0.0, rows, learned, slot)])
+        lambda: unchanged, lambda: update(body, unchanged[0], p, 0.0, rows, learned, slot)])

@@ -10,12 +10,13 @@ from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.safety import walls
 
 
-def advance_reference(robot, body, table, flags, m, p):
+def advance_reference(body, table, flags, m, p):
     """
     Return the memory with the reference of this cycle: of a trajectory, pose, stop or rest.
 
     In silence a state that was predicted far from the reference is replaced by the reference.
     """
+    robot = body.robot
     motion, predicted = rejoined(robot, flags, m, p), m.predicted
     q, qd = when(flags.silent, [motion.reference.q, motion.reference.qd],
                  [predicted.q, predicted.qd])

@@ -68,7 +68,7 @@ def apply_requests(robot, functions, requests, state, m, p):
     learned = replace(m.learning, forget=p.learning.forget, estimate=when(
         forgets, zeros(m.learning.estimate), m.learning.estimate))
     learned, parameters = learning.bounded(
-        functions.learning, body, learned, p.learning, loads_.learned, robot.slot)
+        body, learned, p.learning, loads_.learned, robot.slot)
     loads_ = replace(loads_, learned=parameters)
     gravity_torque = choose(begins, [lambda: zeros(q), lambda: body.safe_gravity(q)])
     start = when(begins, gravity_torque, p.start_torque)

@@ -8,15 +8,15 @@ from types import SimpleNamespace
 from robodyn_ros.control.steps import (
     collision, disturbance, external_law, feedback, laws, light_joints, modes, observer,
     reflection, shutdown, transition, wrenches)
-from robodyn_ros.control.terms import compose, Term
+from robodyn_ros.control.terms import rows_within_limits, SUMMANDS, Term
 from robodyn_ros.dynamics.jit.flags import all_finite, all_of, any_above, equal, flag, no, when
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute, minimum
-from robodyn_ros.dynamics.jit.vectors import added, difference, product, scaled, zeros
+from robodyn_ros.dynamics.jit.vectors import added, difference, product, scaled, sums, zeros
 from robodyn_ros.safety import oscillation, passive_stop, walls
 
 
-def law_terms(robot, functions, body, flags, used, wrench_torque, m, p):
+def law_terms(body, flags, used, wrench_torque, m, p):
     """
     Return the memory, and what the law that controls the arm computed, as a namespace.
 
@@ -28,21 +28,21 @@ def law_terms(robot, functions, body, flags, used, wrench_torque, m, p):
     q, qd = m.predicted.q, m.predicted.qd
     follows = no(modes.no_reference(m.motion)) & no(flags.silent)
     ready = all_of([follows, used.grown, no(m.motion.fault.code), no(flags.resumes),
-                    no(walls.any_recovering(robot, m.walls, p.walls))])
+                    no(walls.any_recovering(body.robot, m.walls, p.walls))])
     external, external_terms, m = external_law.terms(
-        robot, functions, body, flags.now, ready, follows, q, qd, wrench_torque, m, p)
+        body, flags.now, ready, follows, q, qd, wrench_torque, m, p)
     # where the reference was when the state was measured
     q, qd = when(follows, feedback.caught_up(p.feedback, m.motion.reference, q, qd), [q, qd])
     m, terms, report, drift = built_in_terms(
-        functions, body, flags, follows, q, qd, wrench_torque, used.scale, m, p)
-    terms = choose(flag(external.active), [lambda: terms, lambda: compose(
-        body.nv, dict(zip(Term, external_terms)), p.limits.effort)])
+        body, flags, follows, q, qd, wrench_torque, used.scale, m, p)
+    terms = choose(flag(external.active), [lambda: terms, lambda: rows_within_limits(
+        body.nv, dict(zip(SUMMANDS, external_terms)), p.limits.effort)])
     terms = shutdown_terms(body, m.predicted.q, terms, m.motion, p)
     return m, SimpleNamespace(terms=terms, drift=drift, report=report, q=q, qd=qd,
                               external=external)
 
 
-def built_in_terms(functions, body, flags, follows, q, qd, wrench_torque, feedback_scale, m, p):
+def built_in_terms(body, flags, follows, q, qd, wrench_torque, feedback_scale, m, p):
     """Return memory, terms of the built-in law, report and drift, see `law_terms`."""
     now, dt, silent, reference = flags.now, flags.dt, flags.silent, m.motion.reference
     floats = no(follows) & no(silent)
@@ -87,12 +87,12 @@ def built_in_terms(functions, body, flags, follows, q, qd, wrench_torque, feedba
         m.feedback.gap + 2.0 * m.acceptance.plausibility.delay, m.feedback.lag, p.feedback)
 
     def evaluate(x):
-        return laws.evaluate(functions.laws, row, body, x, laws.coasting(gains, silent), task,
+        return laws.evaluate(body, row, x, laws.coasting(gains, silent), task,
                              feedback_scale, p.limits.effort)
 
     def change_of_torque():
         past, _ = evaluate(laws.with_motion(x, m.followed_motion))
-        change = difference(terms[Term.TOTAL], past[Term.TOTAL])
+        change = difference(sums(terms), sums(past))
         return choose(all_finite(change), [lambda: nothing, lambda: change])
 
     terms, report = evaluate(x)
@@ -111,7 +111,7 @@ def built_in_terms(functions, body, flags, follows, q, qd, wrench_torque, feedba
 def shutdown_terms(body, q, terms, m, p):
     """Return the terms; at the end of a shutdown those of gravity compensation alone."""
     gravity_part = shutdown.gravity_part(m.shutdown, p.motion.shutdown)
-    return choose(equal(m.mode, modes.CARRY), [lambda: terms, lambda: compose(
+    return choose(equal(m.mode, modes.CARRY), [lambda: terms, lambda: rows_within_limits(
         body.nv, {Term.GRAVITY: scaled(gravity_part, body.safe_gravity(q))}, p.limits.effort)])
 
 
@@ -140,7 +140,7 @@ def fallback(body, torque, silent, m, p):
         lambda: difference(body.safe_gravity(q), damping), lambda: zeros(q)])
 
 
-def stop_on_invalid_torque(robot, verdict, driven, blended, m, p):
+def stop_on_invalid_torque(body, verdict, driven, blended, m, p):
     """Return motion, external laws and transition: stopped where the torque was not finite."""
     q, qd = m.predicted.q, m.predicted.qd
     failed, failure = flag(verdict.not_finite), modes.torque_failure(verdict)
@@ -148,6 +148,6 @@ def stop_on_invalid_torque(robot, verdict, driven, blended, m, p):
     ext_law = external_law.disabled(m.external_law, failed, failure.code)
     stops = failed & modes.moves(motion, p.motion)
     blended = transition.begin(blended, p.transition, stops & driven)
-    return modes.act(robot, motion, p.motion, when(stops, modes.STOP, motion.mode),
+    return modes.act(body.robot, motion, p.motion, when(stops, modes.STOP, motion.mode),
                      when(stops, modes.STOP_FROM_REFERENCE, modes.KEEP),
                      when(stops, motion.fault, motion.message), q, qd), ext_law, blended

@@ -66,7 +66,7 @@ class Function:
                  outputs: Mapping[str, int], key: str | None = None, cache: Path | None = None):
         self.body, self.arguments, self.outputs = body, dict(arguments), dict(outputs)
         self.key, self.cache = key, cache
-        self.long = False
+        self.compile_fast = False
         self._codes = machine.Codes(key, cache)
 
     def program(self) -> Program:
@@ -88,7 +88,7 @@ class Function:
                                   f'{name!r}, which has {size}', output=name)
         return rows
 
-    def warm(self) -> None:
+    def prepare(self) -> None:
         """Compile, or load from the cache."""
         self._codes.of(_KERNEL, lambda: self._ir(llvm.kernel_ir))
 
@@ -98,7 +98,7 @@ class Function:
 
     def _ir(self, make_ir: Callable) -> machine.Ir:
         made = make_ir(self.program())
-        self.long = self.long or made.long
+        self.compile_fast = self.compile_fast or made.compile_fast
         return made
 
     @property

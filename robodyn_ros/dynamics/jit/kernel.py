@@ -64,11 +64,11 @@ class Kernel:
         self._cache = cache
         self._codes = machine.Codes(key, cache)
         self._program: Program | None = None
-        self._single: Callable | None = None
+        self._one: Callable | None = None
         self._batch: Callable | None = None
         self._code: machine.Code | None = None
         if not compiled:
-            self._single, self._batch = self._interpret, self._interpret_rows
+            self._one, self._batch = self._interpret, self._interpret_rows
 
     def __call__(self, *arrays, out: np.ndarray | None = None) -> np.ndarray:
         """
@@ -94,19 +94,19 @@ class Kernel:
         if count is None:
             # before the call, because the result may overwrite an argument
             bad = _not_finite(checked) if self.finite else None
-            self.single(result, *checked)
+            self.call_one(result, *checked)
         elif count and self._run_batch(count, result, checked) and self.finite:
             bad = _not_finite(checked)
         if bad is not None:
             result[bad] = np.nan
         if self.review is not None:
-            self._review(self.review, result, checked, bad)
+            self._check_result(self.review, result, checked, bad)
         if out is not None and result is not out:
             out[...] = result
         return result if out is None else out
 
-    def _review(self, review: Callable, result: np.ndarray, checked: list[np.ndarray],
-                bad) -> None:
+    def _check_result(self, review: Callable, result: np.ndarray, checked: list[np.ndarray],
+                      bad) -> None:
         if _all_finite(result):
             return
         axes = tuple(range(result.ndim - len(self.shape), result.ndim))
@@ -117,15 +117,15 @@ class Kernel:
             review(*(array[not_finite] for array in checked))
 
     @property
-    def single(self) -> Callable:
+    def call_one(self) -> Callable:
         """Return the unchecked call for one state: `out` and arrays, contiguous float64."""
-        if self._single is None:
-            self._single = self._compile_single()
-        return self._single
+        if self._one is None:
+            self._one = self._compile_one()
+        return self._one
 
-    def warm(self) -> None:
+    def prepare(self) -> None:
         """Compile, or load from the cache."""
-        self.single
+        self.call_one
 
     def builtin(self, name: str, doc: str | None) -> Callable:
         """
@@ -145,7 +145,7 @@ class Kernel:
     @property
     def code(self) -> machine.Code | None:
         """Return the machine code with `kernel`; None if the algorithm runs in Python."""
-        self.warm()
+        self.prepare()
         return self._code
 
     def program(self) -> Program:
@@ -201,16 +201,16 @@ class Kernel:
             self._interpret(out[row], *(array[row] for array in arrays))
         return True
 
-    def _compile_single(self) -> Callable:
+    def _compile_one(self) -> Callable:
         code = self._code = self._codes.of('single', lambda: llvm.kernel_ir(self.program()))
         address = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (len(self.sizes) + 2))(
             code.address('kernel'))
         runtime = self.runtime.ctypes.data
 
-        def single(out, *arrays):
+        def call_one(out, *arrays):
             address(runtime, *(array.ctypes.data for array in arrays), out.ctypes.data)
 
-        return single
+        return call_one
 
     def _run_batch(self, count: int, out: np.ndarray, arrays) -> bool:
         """Compute all rows; return False if all numbers in them are known to be finite."""

@@ -117,7 +117,7 @@ def module_ir(programs: Sequence[Program], lines: list[str]) -> Ir:
     nans = [f'@nan_row{width} = internal constant [{width} x double] '
             f'[{", ".join([f"double {_NAN}"] * width)}]' for width in sorted(widths)]
     return Ir('\n'.join([text, *nans, *_declarations(text)]),
-              any(program.long for program in programs))
+              any(program.compile_fast for program in programs))
 
 
 def _declarations(text: str) -> list[str]:

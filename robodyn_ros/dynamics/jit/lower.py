@@ -154,7 +154,7 @@ class Lowering:
 
     def _region(self, region: Region) -> None:
         """Add all that is computed in a region."""
-        block = BLOCK if self.program.long else len(self.nodes) + 1
+        block = BLOCK if self.program.compile_fast else len(self.nodes) + 1
         for before, level in self._sine_levels(region):
             for index in before:
                 self._item(index)

@@ -39,13 +39,13 @@ class Ir(NamedTuple):
     ----------
     text : str
         Text of the module.
-    long : bool
+    compile_fast : bool
         Whether it is compiled with little optimisation.
 
     """
 
     text: str
-    long: bool = False
+    compile_fast: bool = False
 
 
 class Code:
@@ -212,7 +212,7 @@ def compile_ir(ir: Ir) -> bytes:
         module.verify()
     except RuntimeError as error:
         raise KernelError(f'LLVM refused a generated kernel: {error}') from error
-    return _target_machine(0 if ir.long else 1).emit_object(module)
+    return _target_machine(0 if ir.compile_fast else 1).emit_object(module)
 
 
 def source_digest(function: Callable | None = None, others: Sequence[str] = ()) -> str:

@@ -111,7 +111,7 @@ class Program:
         return any(self.graph.nodes[index][0] in ('sin', 'cos') for index in self.needed)
 
     @cached_property
-    def long(self) -> bool:
+    def compile_fast(self) -> bool:
         """Whether the program is compiled without optimisation, because of its length."""
         return len(self.graph.nodes) > LONG and self.operation_count() > LONG
 

@@ -165,7 +165,7 @@ class TrajectoryInterfaces:
         """Submit a trajectory; `answer` may be called later. Arguments as of `Request`."""
         stamp = seconds(message.header.stamp)
         now = self.now()
-        zero = now + stamp - self._wall() if stamp else None
+        time_origin = now + stamp - self._wall() if stamp else None
 
         def log(trajectory, error):
             if error is None:
@@ -180,7 +180,7 @@ class TrajectoryInterfaces:
         if reason := self._unheard():
             log(None, StateError(reason))
             return
-        self._validator.submit(Request(message, log, zero, now, tolerances, source))
+        self._validator.submit(Request(message, log, time_origin, now, tolerances, source))
 
     def _on_data(self, data: bytes, info: Any) -> None:
         """Take a serialized message."""

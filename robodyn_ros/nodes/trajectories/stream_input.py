@@ -71,8 +71,8 @@ class StreamInput:
             return True
         now, last = self._now(), points[-1]
         duration = seconds(last.time_from_start)
-        zero = self._zero(message, now)
-        ends = duration if zero is None else zero + duration - now
+        origin = self._time_origin(message, now)
+        ends = duration if origin is None else origin + duration - now
         if max(ends, duration) >= self._settings.horizon:
             self._under_way = -1.0
             return False
@@ -111,7 +111,7 @@ class StreamInput:
             return
         try:
             stream.add(now - age, message.joint_names, trajectory_points(message),
-                       self._zero(message, now))
+                       self._time_origin(message, now))
         except RobodynError as error:
             self.refused += 1
             self._node.get_logger().warning(f'target refused: {error}',
@@ -133,7 +133,7 @@ class StreamInput:
         stream.notices.clear()
         return begun
 
-    def _zero(self, message: JointTrajectory, now: float) -> float | None:
+    def _time_origin(self, message: JointTrajectory, now: float) -> float | None:
         """Return the law time of the stamp; None without one, or if clocks differ."""
         stamp = seconds(message.header.stamp)
         if not stamp:

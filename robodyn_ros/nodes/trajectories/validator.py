@@ -80,7 +80,7 @@ class Request:
         Message as received.
     answer : callable
         Called once: with the trajectory and None, or with None and the error.
-    zero : float or None
+    time_origin : float or None
         Law time at which the trajectory starts, in s; None: as soon as possible.
     received : float
         Law time at which the message was received, in s.
@@ -93,7 +93,7 @@ class Request:
 
     message: JointTrajectory
     answer: Callable[[Trajectory | None, RobodynError | None], None]
-    zero: float | None = None
+    time_origin: float | None = None
     received: float = 0.0
     tolerances: Tolerances | None = None
     source: str = 'a newer trajectory'
@@ -135,7 +135,7 @@ class TrajectoryValidator:
                 _make_predictable(controller)
             start_state = controller.motions.start_state(lead + wait)
             trajectory = controller.motions.plan(
-                start_state, message.joint_names, trajectory_points(message), request.zero)
+                start_state, message.joint_names, trajectory_points(message), request.time_origin)
             if controller.motions.begin(start_state, trajectory, request.tolerances,
                                         request.source):
                 self._accept(request, trajectory)
@@ -223,13 +223,13 @@ class _Job:
         points = len(request.message.points)
         self._start_state = controller.motions.start_state(
             2**(attempt - 1) * (_LEAD + _LEAD_PER_POINT * points) + controller.loop.give_way())
-        zero, message = request.zero, request.message
-        if zero is not None:  # the duration of the check does not count as lateness
-            late = max(request.received - zero, 0.0)
-            zero = max(zero, self._start_state.moment - late)
+        time_origin, message = request.time_origin, request.message
+        if time_origin is not None:  # the duration of the check does not count as lateness
+            late = max(request.received - time_origin, 0.0)
+            time_origin = max(time_origin, self._start_state.moment - late)
         self.check = Background(
             'trajectory check', lambda: controller.motions.plan(
-                self._start_state, message.joint_names, trajectory_points(message), zero))
+                self._start_state, message.joint_names, trajectory_points(message), time_origin))
 
     def begin(self) -> bool:
         """Start the motion; return False if the start state is out of date."""

@@ -87,7 +87,7 @@ def diagram():
             common.append(f'    any --> {MODES[after]}: {why}')
         else:
             lines += [f'    {MODES[each]} --> {MODES[after]}: {why}' for each in before]
-    # an external law takes over in the law, see `steps.torque.external_law_terms`
+    # an external law takes over in the law, see `steps.external_law.terms`
     lines += [f'    {MODES[a]} --> {MODES[b]}: {why}' for a, b, why in (
         ('HOLD', 'LINEAR', 'messages arrive'), ('LINEAR', 'STOP', 'timeout or failure'))]
     return '\n'.join([*lines, '    state "any mode under control" as any', *common, '```'])

@@ -6,6 +6,7 @@ import numpy as np
 
 from robodyn_ros.dynamics.dynamics import Dynamics
 from robodyn_ros.model import RobotModel
+from robodyn_ros.model.per_joint import usable_range
 
 MIN_INERTIA = 1e-6   # kg m^2 or kg: of a joint that moves no mass
 _POSES = 64            # configurations for the usual inertia
@@ -98,6 +99,4 @@ def missing_rotors(model: RobotModel, inertia: np.ndarray, armature: np.ndarray)
 
 def sampled_poses(model: RobotModel, count: int) -> np.ndarray:
     """Return joint positions drawn within the limits, (count, nv): the same at every call."""
-    lower = np.where(np.isfinite(model.lower), model.lower, -np.pi)
-    upper = np.where(np.isfinite(model.upper), model.upper, np.pi)
-    return np.random.default_rng(0).uniform(lower, upper, (count, model.nv))
+    return np.random.default_rng(0).uniform(*usable_range(model), (count, model.nv))

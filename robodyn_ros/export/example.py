@@ -11,6 +11,7 @@ from robodyn_ros.export.dynamics_functions import LOADS
 from robodyn_ros.export.layout import array_lines
 from robodyn_ros.export.names import macro
 from robodyn_ros.model import RobotModel
+from robodyn_ros.model.per_joint import usable_range
 
 if TYPE_CHECKING:
     from robodyn_ros.export.export import Export
@@ -47,8 +48,7 @@ def example(export: Export) -> str:
 
 def motion(model: RobotModel) -> tuple[np.ndarray, np.ndarray]:
     """Return positions inside the limits from which, and to which, the example moves."""
-    lower, upper = (np.where(np.isfinite(each), each, default) for each, default in (
-        (model.lower, -np.pi), (model.upper, np.pi)))
+    lower, upper = usable_range(model)
     inner = np.minimum(_MARGIN, 0.25 * (upper - lower))
     start = np.clip(0.0, lower + inner, upper - inner)
     goal = start + np.minimum(_STEP, _ROOM * (upper - start))

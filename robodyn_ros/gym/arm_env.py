@@ -17,13 +17,12 @@ from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError, RobodynError, shown
 from robodyn_ros.gym.target_reference import towards
 from robodyn_ros.model import RobotModel
-from robodyn_ros.model.per_joint import speeds
+from robodyn_ros.model.per_joint import speeds, usable_range
 from robodyn_ros.share import share_path
 from robodyn_ros.simulation import Plant
 from robodyn_ros.trajectory import Tolerances
 
 ACTIONS = ('position', 'torque')
-_FREE = np.pi           # rad or m, bounds of a joint without position limits
 _SETTLE = 0.2           # s, at most, until the arm is held before the first observation
 _TORQUE_LAW = 'linear_feedback'
 
@@ -105,8 +104,7 @@ class ArmEnv(gymnasium.Env):
         self.control = ArmController(dynamics, self._settings(settings or Settings()))
         self._first = {name: values.copy() for name, values in self.control.host.values.items()}
         self._tolerances = Tolerances.none(model.nv)
-        lower = np.where(np.isfinite(model.lower), model.lower, -_FREE)
-        upper = np.where(np.isfinite(model.upper), model.upper, _FREE)
+        lower, upper = usable_range(model)
         self._start = _start(model, lower, upper, start)
         self._velocity = speeds(model)
         limit = self.control.bounds.usable

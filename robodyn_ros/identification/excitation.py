@@ -24,6 +24,7 @@ from scipy.optimize import minimize
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError, TrajectoryError
 from robodyn_ros.identification.condition import condition_number
+from robodyn_ros.model.per_joint import usable_range
 from robodyn_ros.trajectory import check_feasibility, check_path, Reference, Trajectory
 
 _SAMPLES = 120         # states for the condition number
@@ -70,9 +71,7 @@ class Bounds:
             if limit == 0.0:
                 raise ArgumentError(f'joint {name!r} has effort limit 0: correct <limit> in the '
                                     'URDF, or lock the joint', joint=name)
-        lower = np.where(np.isfinite(model.lower), model.lower,
-                         np.where(np.isfinite(model.upper), model.upper - 2.0 * _FREE, -_FREE))
-        upper = np.where(np.isfinite(model.upper), model.upper, lower + 2.0 * _FREE)
+        lower, upper = usable_range(model, _FREE)
         middle, half = 0.5 * (lower + upper), 0.5 * position * (upper - lower)
         return cls(middle - half, middle + half, velocity * model.velocity_limit,
                    np.full(model.nv, float(acceleration)), effort * model.effort_limit)

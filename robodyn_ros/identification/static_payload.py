@@ -22,6 +22,7 @@ from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.identification.estimate import QUANTILE
 from robodyn_ros.identification.payload import moving_link
+from robodyn_ros.model.per_joint import usable_range
 
 _DRAWN = 500        # random poses to choose from
 _SPAN = 0.6         # part of the position range for the poses
@@ -117,8 +118,7 @@ def choose_poses(dynamics: Dynamics, link: str, count: int, margin: float,
 
     """
     model = dynamics.model
-    lower = np.where(np.isfinite(model.lower), model.lower, -_FREE)
-    upper = np.where(np.isfinite(model.upper), model.upper, _FREE)
+    lower, upper = usable_range(model, _FREE)
     half = np.minimum.reduce([0.5 * _SPAN * (upper - lower), np.full(model.nv, _FREE),
                               0.5 * (upper - lower) - margin])
     half = np.maximum(half, 0.0)

@@ -74,6 +74,22 @@ def not_negative(name: str, value, model: RobotModel) -> np.ndarray:
     return values
 
 
+def usable_range(model: RobotModel, free=np.pi) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Return finite bounds of the positions, (nv,) each, in rad or m.
+
+    Parameters
+    ----------
+    model : RobotModel
+    free : float or (nv,)
+        Half of the range of a joint without limits, about 0; with one limit, it begins there.
+
+    """
+    lower = np.where(np.isfinite(model.lower), model.lower,
+                     np.where(np.isfinite(model.upper), model.upper - 2.0 * free, -free))
+    return lower, np.where(np.isfinite(model.upper), model.upper, lower + 2.0 * free)
+
+
 def speeds(model: RobotModel) -> np.ndarray:
     """Return the velocity limits, (nv,), or a usual speed where there is none, rad/s or m/s."""
     limit = model.velocity_limit

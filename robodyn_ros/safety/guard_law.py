@@ -97,7 +97,7 @@ class Arm:
         return added(torque, product(armature, acceleration))
 
 
-def respond(robot, x, m, p):
+def guard_torque(robot, x, m, p):
     """
     Return the torque of a call, and the next memory.
 

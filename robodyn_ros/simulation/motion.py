@@ -15,6 +15,7 @@ from scipy.interpolate import make_interp_spline
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import TrajectoryError
 from robodyn_ros.model import RobotModel
+from robodyn_ros.model.per_joint import usable_range
 from robodyn_ros.model.units import joint_slides
 from robodyn_ros.safety import checked_effort_limits
 from robodyn_ros.trajectory import Reference, Trajectory
@@ -221,10 +222,7 @@ def _starts(dynamics: Dynamics, limit: np.ndarray) -> np.ndarray:
 
 def _range(model: RobotModel) -> tuple[np.ndarray, np.ndarray]:
     """Return finite position limits, reduced by a margin at either end."""
-    free = _each(model, FREE)
-    lower = np.where(np.isfinite(model.lower), model.lower,
-                     np.where(np.isfinite(model.upper), model.upper - 2.0 * free, -free))
-    upper = np.where(np.isfinite(model.upper), model.upper, lower + 2.0 * free)
+    lower, upper = usable_range(model, _each(model, FREE))
     margin = np.minimum(MARGIN * (upper - lower), MAX_MARGIN)
     return lower + margin, upper - margin
 

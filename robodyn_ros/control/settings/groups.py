@@ -309,7 +309,7 @@ class StreamSettings:
         'then come to rest; or stop: come to rest at once.', choices=OVERRUNS, in_ros=False)
     max_delay: float = parameter(
         1.0, 'Largest difference of a stamp to the clock; beyond it the time of arrival counts.',
-        's', 0.0, 60.0)
+        's', 0.0, 60.0, in_ros=False)
     velocity_limit: Numbers = parameter(
         (), 'Velocity limits of streams; empty: of the URDF.', 'rad/s or m/s', 1e-4,
         per_joint=True)
@@ -319,7 +319,7 @@ class StreamSettings:
         'rad/s^2 or m/s^2', 1e-3, per_joint=True)
     jerk_limit: Numbers = parameter(
         (), 'Jerk limits of streams; empty: the acceleration limit in 0.05 s.',
-        'rad/s^3 or m/s^3', 1e-2, per_joint=True)
+        'rad/s^3 or m/s^3', 1e-2, per_joint=True, in_ros=False)
 
 
 @settings()

@@ -99,7 +99,7 @@ def _path_torques(robot, runtime, q, first, second, armature, rate):
 
 
 def _predict(robot, runtime, *state):
-    return predict.move(robot.tree, runtime, *state)
+    return predict.state_after(robot.tree, runtime, *state)
 
 
 def _observe(robot, runtime, q, qd, torque, known, motion, gains, step, memory):

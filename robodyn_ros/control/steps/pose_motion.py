@@ -79,7 +79,7 @@ def update(body, reference, measured, p, m, reach, scaling, dt):
         q2, qd2, qdd2 = (result[k * n:(k + 1) * n] for k in range(3))
         numbers_ = result[3 * n:]
         ended = flag(m.outcome)
-        return when(ended, ((q, qd, qdd), m), ((q2, qd2, qdd2), judged(m, h, qd2, *numbers_)))
+        return when(ended, ((q, qd, qdd), m), ((q2, qd2, qdd2), progress_checked(m, h, qd2, *numbers_)))
 
     moves = dt > 0.0
     begin = ((reference.q, reference.qd, reference.qdd), m)
@@ -89,7 +89,7 @@ def update(body, reference, measured, p, m, reach, scaling, dt):
     return [q, qd, qdd, effort], after
 
 
-def judged(m, h, qd, linear, angular, distance, speed):
+def progress_checked(m, h, qd, linear, angular, distance, speed):
     """Return the memory after a step, with its outcome."""
     arrived = all_of([linear < _ARRIVED, angular < _ARRIVED,
                       no(any_above(magnitudes(qd), _STILL))])

@@ -76,7 +76,7 @@ def usable(m, dt):
     return no(dt > _LONGEST_STEP) & all_finite(m.qd)
 
 
-def move(tree, runtime, q, qd, torque, viscous, coulomb, armature, safe_gravity_scale, dt):
+def state_after(tree, runtime, q, qd, torque, viscous, coulomb, armature, safe_gravity_scale, dt):
     """Return position and velocity after a step, as in `simulation.integrators.midpoint`."""
     every, h = range(tree.nv), dt[0]
     middle = [q[i] + 0.5 * h * qd[i] for i in every]

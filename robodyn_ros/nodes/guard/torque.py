@@ -75,7 +75,7 @@ class GuardTorque:
             'lightest_inertia': lightest_inertia(self._dynamics, np.zeros(model.nv)).tolist()}
 
         def body(tree, *given):
-            return guard_law.respond(SimpleNamespace(tree=tree, **constants), *(
+            return guard_law.guard_torque(SimpleNamespace(tree=tree, **constants), *(
                 blocks.unpack(cls, each, dimensions)
                 for cls, each in zip(_BLOCKS.values(), given)))
 

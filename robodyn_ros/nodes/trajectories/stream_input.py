@@ -143,7 +143,8 @@ class StreamInput:
             return now - late
         self._node.get_logger().warning(
             f'stamps on {self._topic} are {late:.3g} s before the clock, more than '
-            'stream.max_delay: the time of arrival is used; check time synchronisation',
+            f'{self._settings.max_delay:g} s: the time of arrival is used; check time '
+            'synchronisation',
             throttle_duration_sec=_LOG)
         return None
 

@@ -49,7 +49,8 @@ _SETTINGS = {
     'observer.disturbance_limit': 'disturbance_limit',
     'tolerances.stopped_velocity': 'constraints.stopped_velocity_tolerance',
     'reach.velocity': 'cartesian.velocity_limit',
-    'reach.acceleration': 'cartesian.acceleration_limit'}
+    'reach.acceleration': 'cartesian.acceleration_limit',
+    'reach.leash': 'cartesian.max_tracking_error'}
 _TASK = {'posture_ratio': 'posture_damping_ratio'}
 _GROUPS = {'reach': 'cartesian', 'adaptation': 'adaptive', 'linear': 'linear_feedback',
            'tolerances': 'constraints', 'observer.collision': 'collision'}

@@ -35,7 +35,7 @@ def pose_out_of_reach(robot):
     return _poses(robot, 3.2,
                   (0.12, 'reach', pose(robot, (0.0, 0.0, -1.0))),
                   spells=((0.15, 3.2, 'rare', {'every': 9}),), velocity=[1.5, 5.0],
-                  max_tracking_error=[0.3, 1.0])
+                  leash=[0.3, 1.0])
 
 
 def pose_interrupted(robot):

@@ -141,7 +141,7 @@ class Components:
         check_loop(values, _simulated(node))
         shared = values.loop == SHARED
         writer = CommandWriter(model.joint_names, values.command, values.drives,
-                               controller.host.made.dimensions)
+                               controller.host.compiled.dimensions)
         self._clock = clock = ControllerClock(
             node.get_clock(), controller.status.states.offset, values.lockstep, _simulated(node))
         self._output = output = TorqueOutput(

@@ -35,7 +35,7 @@ WORDS = (
     # numbers of a command: address, place in the message, size; address of its stamp less its
     # offset in a Header, or 0; drive: 0 where the torques are sent as they are
     'drive_block', 'numbers', 'number_count', 'command_stamp', 'effort_scale',
-    'inputs', 'before', 'turn_program', 'turn', 'result', 'turn_bytes',
+    'inputs', 'previous', 'turn_program', 'turn', 'result', 'turn_bytes',
     'cycle_block', 'state', 'memory', 'memory_bytes', 'torque', 'program_slot', 'segments_slot',
     'since', 'depth', 'ring', 'ring_rows', 'ring_bytes',
     # address of a message info; publishers that are bound, 0: any

@@ -68,8 +68,8 @@ class _Writer(Writer):
     def step(self, name: str, now=None):
         """Run a function of `turn` at a time, by default now; return its result."""
         self.write('inputs', 'now', self.now() if now is None else now)
-        self.copy(self.word('before'), self.word('turn'), self.word('turn_bytes'))
-        self.call(f'turn_{name}', *map(self.word, ('inputs', 'before', 'turn_program', 'turn',
+        self.copy(self.word('previous'), self.word('turn'), self.word('turn_bytes'))
+        self.call(f'turn_{name}', *map(self.word, ('inputs', 'previous', 'turn_program', 'turn',
                                                    'result')), result=ir.VoidType())
         return self.load(self.word('result'), kind=F64)
 

@@ -146,7 +146,7 @@ class NativeLoop:
         block['program_slot'] = arguments[function.place('program'):].ctypes.data
         block['segments_slot'] = arguments[function.place('path'):].ctypes.data
         self._values = {name: each.copy() for name, each in turns.values.items()}
-        for name, key in (('inputs', 'inputs'), ('before', 'before'), ('result', 'result'),
+        for name, key in (('inputs', 'inputs'), ('previous', 'previous'), ('result', 'result'),
                           ('turn_program', 'program'), ('turn', 'memory')):
             block[name] = self._values[key].ctypes.data
         block['turn_bytes'] = self._values['memory'].nbytes

@@ -81,6 +81,7 @@ def usable_range(model: RobotModel, free=np.pi) -> tuple[np.ndarray, np.ndarray]
     Parameters
     ----------
     model : RobotModel
+        The robot.
     free : float or (nv,)
         Half of the range of a joint without limits, about 0; with one limit, it begins there.
 

@@ -79,7 +79,8 @@ def update(body, reference, measured, p, m, reach, scaling, dt):
         q2, qd2, qdd2 = (result[k * n:(k + 1) * n] for k in range(3))
         numbers_ = result[3 * n:]
         ended = flag(m.outcome)
-        return when(ended, ((q, qd, qdd), m), ((q2, qd2, qdd2), progress_checked(m, h, qd2, *numbers_)))
+        return when(ended, ((q, qd, qdd), m), (
+            (q2, qd2, qdd2), progress_checked(m, h, qd2, *numbers_)))
 
     moves = dt > 0.0
     begin = ((reference.q, reference.qd, reference.qdd), m)

@@ -14,7 +14,6 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import InertiaStamped
 import numpy as np
 from rclpy.node import Node
-from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from trajectory_msgs.msg import JointTrajectory
@@ -22,10 +21,11 @@ from trajectory_msgs.msg import JointTrajectory
 from robodyn_ros.client.connection import Connection
 from robodyn_ros.model import Payload
 from robodyn_ros.nodes import qos
+from robodyn_ros.nodes.cdr import JointStateDecoder
 from robodyn_ros.nodes.controller import node as controller
 from robodyn_ros.nodes.conversions import payload_message, point
 from robodyn_ros.nodes.polling import PolledSubscription
-from robodyn_ros.nodes.process import deferring_interrupt, run
+from robodyn_ros.nodes.process import run
 from robodyn_ros.nodes.simulator import node as simulator
 
 PATH = ('path',)  # joint of the messages of `record_path_time`
@@ -110,7 +110,7 @@ class JointStream(Stream):
     @property
     def joint_names(self) -> tuple[str, ...]:
         """Return the joints of the last collected message; empty if there is none."""
-        return tuple(deserialize_message(self.messages[-1][1], JointState).name
+        return tuple(JointStateDecoder().decode(self.messages[-1][1]).name
                      ) if self.messages else ()
 
     def newest(self, joint_names: Sequence[str], count: int = 1) -> JointLog:
@@ -135,18 +135,18 @@ class JointStream(Stream):
 
 def _decoded(messages: Sequence[tuple[int, bytes]], joint_names: Sequence[str]) -> JointLog:
     """Return messages as arrays, without those that lack a joint, such as a gripper's."""
-    found = deferring_interrupt(lambda: [
-        (sent, deserialize_message(data, JointState)) for sent, data in messages])
-    found = [(sent, each) for sent, each in found if set(each.name).issuperset(joint_names)]
+    decoder = JointStateDecoder()
+    samples = ((sent, decoder.decode(data)) for sent, data in messages)
+    found = [(sent, each) for sent, each in samples if set(each.name).issuperset(joint_names)]
     rows = np.full((3, len(found), len(joint_names)), np.nan)
     times = np.zeros((2, len(found)), dtype=np.int64)
     for k, (sent, message) in enumerate(found):
-        times[:, k] = 1_000_000_000 * message.header.stamp.sec + message.header.stamp.nanosec, sent
+        times[:, k] = message.stamp, sent
         column = {name: i for i, name in enumerate(message.name)}
         order = [column[name] for name in joint_names]
         for row, values in zip(rows, (message.position, message.velocity, message.effort)):
             if len(values):
-                row[k] = np.asarray(values)[order]
+                row[k] = values[order]
     return JointLog(*times, *rows)
 
 

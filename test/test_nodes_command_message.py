@@ -126,7 +126,7 @@ def test_the_drive_makes_the_torque_of_the_cycle(fields, kp, kd):
     scale = np.linspace(-4.0, 5.0, len(names))
     writer = writer_of({'command_type': FORMS[2][0], 'command_fields': fields,
                         'effort_scale': tuple(scale), **gains}, names,
-                       control.host.made.dimensions)
+                       control.host.compiled.dimensions)
     writer.follow(control.host.bound.memory)
     loop.moving()
     memory, d = control.host.memory, np.array(gains['drive_kd'])

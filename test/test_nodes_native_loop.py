@@ -44,7 +44,7 @@ class Bench:
         self._writer.position[:] = control.reference.q
         self._node, decoder = node, JointStateDecoder()
         states = PolledSubscription(node, JointState, 'joint_states', qos.joint_states())
-        self.commands = CommandWriter(names, command, drives, control.host.made.dimensions)
+        self.commands = CommandWriter(names, command, drives, control.host.compiled.dimensions)
         kind = self.commands.message.type
         self.sent = PolledSubscription(node, kind, 'torques', qos.reliable(10))
         handles = native.LoopHandles(

@@ -105,7 +105,7 @@ class _Joint:
                      and abs(math.log(found.inertia / before.inertia)) < _ALIKE)
         if certain(found) or not certain(before):
             self.response = found or before
-        answers = last.peak > _HIDDEN * last.noise
+        answers = last.answers and last.peak > _HIDDEN * last.noise
         self.seen = answers and not slips
         self.moved = self.moved or answers
         far = way > _FURTHEST
@@ -258,7 +258,8 @@ class LoopMeasurement:
             assert self._pool is not None
             count = int(m.count)
             joint.add(Doublet(float(self._arm.program.probe.amplitude), tuple(map(float, m.edges)),
-                              m.times[:count].copy(), m.speeds[:count].copy()), self._pool)
+                              m.times[:count].copy(), m.speeds[:count].copy()).without_drift(),
+                      self._pool)
 
     def _finish(self) -> None:
         arm = self._arm

@@ -15,7 +15,7 @@ Identification, 9.4).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import math
 
 import numpy as np
@@ -31,6 +31,8 @@ _SEEN = 8.0       # times the noise, that the velocity reaches
 _POOR = 2.0       # times the variance of the velocity, that a rigid joint leaves unexplained
 _CERTAIN = 0.12   # standard deviation of ln J
 _MODEL = 0.02     # of the largest velocity, by which any model differs
+_DRIFTS = 0.05    # of it, above which motion that the joint had by itself counts;
+_DRIFT = 0.3      # and part of that motion, which the velocity exceeds at least
 _FREQUENCIES, _DAMPING = 40, (0.01, 0.05, 0.15)  # of two masses that are tried
 _ATTEMPTS, _STEP, _STIFFEST = 30, 1e-5, 1e8  # of least squares
 _TINY = 1e-12
@@ -54,6 +56,8 @@ class Doublet:
         Times in s at which its parts ended; the torque alternates.
     times, speeds : (n,) array
         Times since its begin in s, and velocities in rad/s (m/s).
+    drift : float
+        Largest velocity that was subtracted from them, see `without_drift`.
 
     """
 
@@ -61,6 +65,7 @@ class Doublet:
     edges: tuple[float, ...]
     times: np.ndarray
     speeds: np.ndarray
+    drift: float = 0.0
 
     @property
     def noise(self) -> float:
@@ -72,6 +77,29 @@ class Doublet:
     def peak(self) -> float:
         """Return the largest velocity."""
         return float(np.abs(self.speeds).max(initial=0.0))
+
+    @property
+    def answers(self) -> bool:
+        """Return whether the velocity is that of the doublet, not of a joint that moves itself."""
+        return self.peak > _DRIFT * self.drift
+
+    def without_drift(self) -> Doublet:
+        """
+        Return it without the motion that the joint has by itself, if that is not small.
+
+        A doublet leaves no velocity behind. A joint whose hold is soft as long as its loop is not
+        known swings slowly in it: along a line, in a time as short as this.
+        """
+        if self.speeds.size < 8:
+            return self
+        last = self.speeds.size // 4
+        begin, end = float(self.speeds[0]), float(self.speeds[-last:].mean())
+        slope = (end - begin) / float(self.times[-last:].mean() - self.times[0])
+        line = begin + slope * (self.times - self.times[0])
+        drift = float(np.abs(line).max())
+        if drift < max(_DRIFTS * self.peak, _SEEN * self.noise):
+            return self
+        return replace(self, speeds=self.speeds - line, drift=drift)
 
 
 @dataclass(frozen=True)
@@ -278,9 +306,9 @@ def fit(doublets: Sequence[Doublet]) -> Response | None:
     """
     largest = doublets[-1]
     noise = max(max(each.noise for each in doublets), _TINY)
-    if largest.times.size < 8 or largest.peak < _SEEN * noise:
+    if largest.times.size < 8 or largest.peak < _SEEN * noise or not largest.answers:
         return None
-    scale = max(noise, _MODEL * largest.peak)
+    scale = max(noise, _MODEL * max(largest.peak, largest.drift))
     measured = np.concatenate([each.speeds for each in doublets])
     a = abs(largest.amplitude)
 

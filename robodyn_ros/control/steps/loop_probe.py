@@ -21,7 +21,7 @@ SAMPLES = 64
 ENDS = (1.0, 3.0, 4.0, 5.0, 7.0, 8.0)  # of the parts, in L; the torque alternates
 EDGES = len(ENDS)
 UNDER_WAY, RECORDED, INTERRUPTED, EXCEEDED = 0.0, 1.0, 2.0, 3.0  # results
-FURTHEST = 2e-3  # rad or m, displacement that ends a doublet
+FURTHEST = 2e-3  # rad or m, displacement that ends a doublet, beside the way of its begin
 _QUIET = 0.05    # rad/s or m/s, above which an arm is not at rest
 _ROUNDING = 1e-6  # s
 
@@ -50,6 +50,7 @@ class Memory:
     edges: list = numbers('edges', 's', 'Times at which its parts ended.')
     rest: float = scalar('N m', 'Torque of the joint without it.')
     q: float = scalar('rad', 'Position of the joint at its begin.')
+    qd: float = scalar('rad/s', 'Its velocity then.')
     count: float = scalar('', 'Number of samples.')
     states: float = scalar('', 'States in the sample that is being averaged.')
     time: float = scalar('s', 'Sum of their times since the begin.')
@@ -88,13 +89,14 @@ def update(m, p, may, fresh, q, qd, torque, dt):
     requested, m = no(equal(p.request, m.request)), replace(m, use=p.use)
     return choose(requested | under_way(m), [lambda: m, lambda: choose(requested, [
         lambda: _continued(m, p, may, fresh, q, qd, dt),
-        lambda: _begun(m, p, may & no(any_above(magnitudes(qd), _QUIET)), q, torque)])])
+        lambda: _begun(m, p, may & no(any_above(magnitudes(qd), _QUIET)), q, qd, torque)])])
 
 
-def _begun(m, p, may, q, torque):
+def _begun(m, p, may, q, qd, torque):
     zero = [0.0] * SAMPLES
     return Memory(p.request, m.use, when(may, UNDER_WAY, INTERRUPTED), 0.0, 0.0, [0.0] * EDGES,
-                  element(torque, p.joint), element(q, p.joint), 0.0, 0.0, 0.0, 0.0, zero, zero)
+                  element(torque, p.joint), element(q, p.joint), element(qd, p.joint), 0.0, 0.0,
+                  0.0, 0.0, zero, zero)
 
 
 def _continued(m, p, may, fresh, q, qd, dt):
@@ -106,7 +108,7 @@ def _continued(m, p, may, fresh, q, qd, dt):
     part = m.part + when(any_of(passed), 1.0, 0.0)
     m = replace(m, elapsed=elapsed, edges=edges, part=part)
     m = choose(fresh, [lambda: m, lambda: _sampled(m, p, qd)])
-    far = absolute(element(q, p.joint) - m.q) > FURTHEST
+    far = absolute(element(q, p.joint) - m.q - m.qd * elapsed) > FURTHEST
     over = elapsed >= p.window
     return replace(m, result=when(no(may), INTERRUPTED, when(
         far, EXCEEDED, when(over, RECORDED, UNDER_WAY))))

@@ -50,6 +50,7 @@ class _Joint:
 
     def __init__(self, index: int, most: float, lightest: float, speed: float, interval: float):
         self.index, self._most, self.length = index, most, max(_LENGTH, 2.0 * interval)
+        self.lightest = lightest
         self._longest = max(_LONGEST, 2.0 * self.length)
         # torques may come to be executed at any moment: none that moves a joint fast then
         self._careful = min(most, _CAREFUL * speed * lightest / self.length)
@@ -228,7 +229,8 @@ class LoopMeasurement:
         if not waiting:
             self._finish()
             return
-        first = min(waiting, key=lambda each: each.after)
+        # light joints swing most as long as they are not known
+        first = min(waiting, key=lambda each: (each.after, each.lightest))
         if now < self._after - 1.0:  # the clock was set back
             self._after = now
         if first.fit is not None or now < max(self._after, min(first.after, now + _SETTLED)):

@@ -20,6 +20,7 @@ from robodyn_ros.safety.acceptance import BETWEEN, FROM_STATE, REQUESTS, SILENT
 from robodyn_ros.safety.events import Event
 
 _WANDERED = 0.2  # s at the velocity limit: way from its place of a joint that is not held
+_SANK = 0.02     # rad or m, from its place in a soft hold
 
 
 class NewRequests:
@@ -171,6 +172,18 @@ def update_shutdown(requests, flags, state, m, p):
     return choose(flag(before.attempt), [idle, ending])
 
 
+def sank(m, p):
+    """
+    Return whether the loop has become known of an arm that its soft hold did not keep in its place.
+
+    It is held where it is then: firm gains would throw it back.
+    """
+    return choose(equal(p.probe.use, m.probe.use), [
+        lambda: equal(m.motion.mode, modes.HOLD) & any_above(
+            magnitudes(difference(m.q, m.motion.reference.q)), _SANK),
+        lambda: 0.0])
+
+
 def decide(robot, requests, flags, hit, state, m, p):
     """
     Return the memory with the next mode, by requests, state and collisions.
@@ -180,6 +193,7 @@ def decide(robot, requests, flags, hit, state, m, p):
     before = m.motion
     cleared = requests.reset | requests.to.take_over
     ending, settled, swings = update_shutdown(requests, flags, state, m, p)
+    swings |= sank(m, p)
     motion_ = replace(before, shutdown=ending, fault=when(cleared, modes.NOTHING, before.fault),
                       message=when(requests.reset, modes.NOTHING, before.message))
     motion_ = modes.latched(motion_, flags.fails, flags.failure)

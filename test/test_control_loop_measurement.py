@@ -76,6 +76,21 @@ def test_noise_and_other_motion_are_no_response():
     assert not certain(fit([other]))
 
 
+@pytest.mark.parametrize('drift', [0.05, -0.2])
+def test_a_joint_that_swings_is_measured_beside_its_own_motion(drift):
+    def swinging(amplitude):
+        still = record(amplitude, 0.05, delay=0.012, noise=2e-4)
+        swing = drift * (1.0 - 3.0 * still.times ** 2) + 0.2 * still.times
+        return replace(still, speeds=still.speeds + swing, begin=drift).without_drift()
+
+    found = fit([swinging(1.0)])
+    assert found.inertia == pytest.approx(0.05, rel=0.12)
+    assert found.delay == pytest.approx(0.012, abs=1e-3)
+    assert fit([swinging(0.02)]) is None, 'a doublet that its motion hides'
+    still = record(1.0, 0.05, F=0.3)
+    assert still.without_drift() is still
+
+
 @pytest.mark.parametrize('rotor, link, K', [(0.2, 2.0, 7000.0), (0.08, 0.08, 2000.0)])
 def test_the_rotor_and_the_resonance_of_an_elastic_joint_are_found(rotor, link, K):
     step, window, delay, length, amplitude = 1e-5, 0.066, 0.004, 4e-3, 3.0

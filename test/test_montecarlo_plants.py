@@ -5,6 +5,7 @@ from pathlib import Path
 from margins_map import margins
 import numpy as np
 import pytest
+from robodyn_ros.control.arm.loop_response import moved_inertia
 from robodyn_ros.control.rollout_measurement import RolloutMeasurement
 from robodyn_ros.model.robot import Robot
 from robodyn_ros.montecarlo import measured
@@ -137,6 +138,24 @@ def test_the_measured_loop_is_that_of_the_plant(study):
     *_, loop = compiled_row(study, RIGID)
     np.testing.assert_allclose(loop.delay, RIGID.delay + 0.5 * study.plant.step_size, atol=1e-3)
     np.testing.assert_allclose(loop.missing[4:], RIGID.armature[4:], rtol=0.15)
+
+
+def test_joints_that_swing_in_a_soft_hold_are_measured_and_held(study):
+    """Wrists with three times the likely rotor, which a little wrong gravity moves."""
+    numbers = 234, 300, 361, 411, 440, 491, 512, 547
+    plans = [plan_of(study, scenario(study, measured._seed_of(each), NOTHING))
+             for each in numbers]
+    _, designs = measured.measure(study, plans)
+    for row, (plan, design) in enumerate(zip(plans, designs)):
+        run, hold = plan.scenario, study.loop.single_record(row, measured.LASTS)
+        true = moved_inertia(study.plant.dynamics.mass_matrix(run.motion.start)
+                             + np.diag(run.armature), np.zeros(7), np.ones(7))
+        found = np.array([each.inertia for each in design.loop.responses])
+        np.testing.assert_allclose(found[4:], true[4:], rtol=0.15, err_msg=str(run.number))
+        delays = np.array([each.delay for each in design.loop.responses])
+        np.testing.assert_allclose(delays, run.plant.delay, atol=2e-3)
+        assert measured.calm(study, hold).before < 0.2
+        assert measured.calm(study, hold).end < 1e-3
 
 
 def test_plants_are_drawn_from_all_that_is_asked_for(study):

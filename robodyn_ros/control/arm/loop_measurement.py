@@ -259,9 +259,9 @@ class LoopMeasurement:
         else:
             assert self._pool is not None
             count = int(m.count)
-            joint.add(Doublet(float(self._arm.program.probe.amplitude), tuple(map(float, m.edges)),
-                              m.times[:count].copy(), m.speeds[:count].copy()).without_drift(),
-                      self._pool)
+            record = Doublet(float(self._arm.program.probe.amplitude), tuple(map(float, m.edges)),
+                             m.times[:count].copy(), m.speeds[:count].copy(), float(m.qd))
+            joint.add(record.without_drift(), self._pool)
 
     def _finish(self) -> None:
         arm = self._arm

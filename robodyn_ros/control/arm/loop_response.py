@@ -56,6 +56,8 @@ class Doublet:
         Times in s at which its parts ended; the torque alternates.
     times, speeds : (n,) array
         Times since its begin in s, and velocities in rad/s (m/s).
+    begin : float
+        Velocity at its begin.
     drift : float
         Largest velocity that was subtracted from them, see `without_drift`.
 
@@ -65,6 +67,7 @@ class Doublet:
     edges: tuple[float, ...]
     times: np.ndarray
     speeds: np.ndarray
+    begin: float = 0.0
     drift: float = 0.0
 
     @property
@@ -93,9 +96,8 @@ class Doublet:
         if self.speeds.size < 8:
             return self
         last = self.speeds.size // 4
-        begin, end = float(self.speeds[0]), float(self.speeds[-last:].mean())
-        slope = (end - begin) / float(self.times[-last:].mean() - self.times[0])
-        line = begin + slope * (self.times - self.times[0])
+        slope = float((self.speeds[-last:].mean() - self.begin) / self.times[-last:].mean())
+        line = self.begin + slope * self.times
         drift = float(np.abs(line).max())
         if drift < max(_DRIFTS * self.peak, _SEEN * self.noise):
             return self

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 import math
 import re
 
@@ -21,11 +22,14 @@ from robodyn_ros.montecarlo.study import FaultStudy, GROUP, LONGEST
 from robodyn_ros.safety import USUAL_RATE
 from robodyn_ros.simulation.closed_loop import Runs
 from robodyn_ros.simulation.fault_loop import CHUNK, fault_numbers, Record
+from robodyn_ros.simulation.motion import Motion, START
 from robodyn_ros.text import Criterion
+from robodyn_ros.trajectory import Reference, Trajectory
 
 _BEFORE = 0.5     # s recorded before the fault, as in the campaign of processes
 _WATCH = 0.6      # s at rest after which a run ends
 _IDLE = 0.25      # part of the rows that are over, above which they are removed
+_APPROACH = 4.0   # times as long as at its velocity limits, an arm takes to the begin of a motion
 _LONGEST = 4.0    # s after motion and fault, if the arm does not rest
 
 
@@ -145,10 +149,16 @@ def advance_requests(study: FaultStudy, plans: Sequence[Plan], numbers: NDArray,
         plan = plans[number]
         if chunk == HOLD:
             study.controller.follow(programs[row], memories[row],
-                                    plan.scenario.motion.trajectory, rows)
+                                    partial(from_hold, study, plan.scenario.motion), rows)
         for request in plan.requests:
             if request.chunk == chunk:
                 request.make(programs[row], memories[row], rows)
+
+
+def from_hold(study: FaultStudy, motion: Motion, start: Reference) -> Trajectory:
+    """Return the trajectory of a motion; later, if the arm is not held where that begins."""
+    way = np.abs(motion.start - start.q) / study.model.velocity_limit
+    return motion.trajectory(start, START + _APPROACH * float(way.max()))
 
 
 def recording_of(study: FaultStudy, plan: Plan, record: Record, fault: str) -> Recording:

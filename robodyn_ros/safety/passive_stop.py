@@ -27,7 +27,7 @@ _WAIT = 0.3      # s for which it must be slow before the spring begins
 _GROWTH = 0.5    # s in which the spring grows
 _DECAY, _SOFT_DECAY = 10.0, 5.0  # 1/s; if a joint has oscillated
 _FILTER = 15.0   # rad/s, corner of the velocities below resonances (second order)
-_RATE, _SOFT_RATE = 3.0, 0.3  # 1/s, spring over damping; if a joint has oscillated
+_RATE = 3.0      # 1/s, spring over damping
 _SPRING = 0.05   # of the effort limit, largest torque of the spring
 
 
@@ -63,7 +63,7 @@ def torque(body, m, q, qd, gains_, limit, lowered):
     """Return the torque of damping and spring; lowered: flag that a joint has oscillated."""
     part = when(no(rests(m)), 0.0, smooth_step((m.slow - _WAIT) / _GROWTH))
     most = scaled(_SPRING, limit)
-    away = [part * when(lowered, _SOFT_RATE, _RATE) * (x0 - x) for x0, x in zip(m.q, q)]
+    away = [part * _RATE * (x0 - x) for x0, x in zip(m.q, q)]
 
     def together():
         return [scaled(_DECAY, body.part('inertial', q, gains_.armature, each))

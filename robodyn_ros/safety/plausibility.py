@@ -138,7 +138,8 @@ def check_state(state, q, time, before, jumped, m, p, limit, sent):
         after, position=x.position, estimate=x.estimate, outlier=x.outlier, replaced=x.replaced,
         outliers=m.outliers + sum(when(each, 1.0, 0.0) for each in x.outlier), delay=x.delay,
         switched=any_of([no(equal(*each)) for each in zip(x.replaced, m.replaced)]))
-    after = too_fast(x.qd, dt, after, p, limit)
+    after = too_fast(speeds(x.qd, after.doubted, difference(q, before.q), dt), dt, after, p,
+                     limit)
     # a state refused for its stamp leaves a gap, unless it was sent twice
     rejected = replace(m, known=m.known & (flag(refusal.code) | equal(time, m.time)))
     return SimpleNamespace(accepted=replace(after, known=1.0, time=time), rejected=rejected,
@@ -246,6 +247,18 @@ def estimated(q, reported, dt, restarts, deviates, before, m, p, limit):
         result.qd.append(when(replaced | outlier, rate, v))
         result.delay = when(replaced, 2.0 * when(restarts, p.smoothing, time), result.delay)
     return result
+
+
+def speeds(qd, doubted, step, dt):
+    """
+    Return velocities, and where these are in doubt at least those of the last change of position.
+
+    An estimate hides an oscillation that is faster than its filter, and as the joint is in doubt
+    because of it, so does everything else.
+    """
+    seen = [s / maximum(dt, _JITTER) for s in step]
+    return [when(each & (absolute(s) > absolute(v)), s, v)
+            for each, s, v in zip(doubted, seen, qd)]
 
 
 def too_fast(qd, dt, m, p, limit):

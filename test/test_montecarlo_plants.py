@@ -140,6 +140,15 @@ def test_the_measured_loop_is_that_of_the_plant(study):
     np.testing.assert_allclose(loop.missing[4:], RIGID.armature[4:], rtol=0.15)
 
 
+def test_a_rotor_that_oscillates_faster_than_estimates_follow_is_overspeed(study):
+    """At 80 Hz its velocity contradicts its positions; the estimate in its place shows little."""
+    plan = plan_of(study, scenario(study, measured._seed_of(466), NOTHING))
+    runs, _ = measured.measure(study, [plan])
+    assert "joint 'joint1' moves at" in study.controller.fault(runs.memories[0])
+    record = study.loop.single_record(0, measured.LASTS)
+    assert int(np.argmax(record.faulted)) * study.plant.step_size < 0.5
+
+
 def test_joints_that_swing_in_a_soft_hold_are_measured_and_held(study):
     """Wrists with three times the likely rotor, which a little wrong gravity moves."""
     numbers = 234, 300, 361, 411, 440, 491, 512, 547

@@ -22,7 +22,7 @@ ENDS = (1.0, 3.0, 4.0, 5.0, 7.0, 8.0)  # of the parts, in L; the torque alternat
 EDGES = len(ENDS)
 UNDER_WAY, RECORDED, INTERRUPTED, EXCEEDED = 0.0, 1.0, 2.0, 3.0  # results
 FURTHEST = 2e-3  # rad or m, displacement that ends a doublet, beside the way of its begin
-_QUIET = 0.2     # rad/s or m/s, above which an arm is not at rest: light joints swing in a soft hold
+_QUIET = 0.2     # rad/s or m/s, above which an arm is not at rest; light joints swing
 _ROUNDING = 1e-6  # s
 
 

@@ -174,7 +174,7 @@ def update_shutdown(requests, flags, state, m, p):
 
 def sank(m, p):
     """
-    Return whether the loop has become known of an arm that its soft hold did not keep in its place.
+    Return whether the loop has become known of an arm that its soft hold did not keep in place.
 
     It is held where it is then: firm gains would throw it back.
     """

@@ -14,6 +14,7 @@ from fake_arm import fake_controller, FakeArm, URDF  # noqa: E402
 from geometry_msgs.msg import InertiaStamped  # noqa: E402
 from guarded_arm import (  # noqa: E402
     controller, FAR, GUARD, guard, in_motion, LARGEST_STEP, staged, TAKEN, TIMEOUT)
+from lifecycle_msgs.msg import Transition  # noqa: E402
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
 from ros_process import NodeProcess, wait_until  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
@@ -130,6 +131,18 @@ def test_a_new_controller_waits_for_the_reset_and_takes_over_without_a_step(scen
                   f'drift {1e3 * scene.drift:.3f} mrad/s')
         assert scene.steps.max() <= LARGEST_STEP
         wait_for_goal(scene.probe, following, send(scene.probe, following, FAR))
+
+
+def test_an_arm_is_taken_back_at_once_after_it_was_let_go(scene):
+    with controller(**{'guard.use': 'required'}) as process:
+        process.wait_for_output(ACTIVE)
+        scene.until_guard_state('armed')
+        for _ in range(4):  # the guard reports every 0.12 s
+            assert scene.probe.change_state(NODE, Transition.TRANSITION_DEACTIVATE)
+            assert scene.probe.change_state(NODE, Transition.TRANSITION_ACTIVATE), process.output
+            scene.probe.spin_for(TIMEOUT)
+        assert not logged(process, 'another controller commands')
+        scene.until_guard_state('armed')
 
 
 @pytest.mark.parametrize('effort', ['hold', 'release'])

@@ -22,10 +22,12 @@ from robodyn_ros.nodes.controller.parameters import ControllerSettings
 from robodyn_ros.nodes.controller.state_input import StateInput
 from robodyn_ros.nodes.publishers import publisher_names, UNKNOWN
 from robodyn_ros.nodes.simulator import NAME as SIMULATOR
+from robodyn_ros.safety import GuardState
 from robodyn_ros.safety.acceptance import COAST
 
 _POSES, _NEGLIGIBLE = 32, 0.01  # poses that are tried; part of the effort limits
 _REPEAT = 2.0    # s between two log lines of the same reason
+_DISARMED = 1.0  # s until a guard has reported that it is not armed any more
 _LONGEST = 8.5  # s for stops, dwells and torque ramps, besides the times given by parameters
 
 
@@ -228,9 +230,15 @@ class Shutdown:
 
     def _end(self, result: str) -> None:
         self._cycle.deactivate()
+        # until the guard says so it seems to be armed by another controller
+        self._cycle.run(self._guard_knows, _DISARMED)
         self._output.wait_until_acknowledged()
         self._controller.activation.deactivate()
         self._log.info(f'deactivated: {result}')
+
+    def _guard_knows(self) -> bool:
+        turns = self._guard.turns
+        return turns.silent or turns.guard_state is not GuardState.ARMED
 
     def _over(self) -> bool:
         cycle = self._cycle

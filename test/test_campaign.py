@@ -23,7 +23,7 @@ LIMITS = Limits(np.array([10.0, 5.0]), np.array([1000.0, 500.0]), np.array([2.0,
                 np.array([-1.0, -1.0]), np.array([1.0, 0.9]), GOAL)
 # one fault of each group; the campaign itself runs all
 SLICE = ('controller killed', 'Ctrl-C', 'states lost', 'names swapped', 'forgotten publisher',
-         'heartbeats forged')
+         'heartbeats forged', 'guard states forged', 'bad loads')
 
 
 def recording(**changes):

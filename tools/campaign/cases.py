@@ -61,6 +61,9 @@ CASES = (
     Case('bad parameters', 'out of range, of another type or length, unknown, read-only',
          inject.set_bad_parameters, UNDISTURBED, 'each is refused with its reason; no parameter '
          'changes; the motion continues'),
+    Case('bad loads', 'an empty message on ~/gravity, a car on ~/payload', inject.bad_loads,
+         UNDISTURBED, 'each is refused with its reason; the motion continues',
+         ((0.0, r'refused on ~/gravity: .* 0 long'), (0.0, r'refused on ~/payload')), (0.5, 1.5)),
     Case('other URDF', 'robot_description of an arm twice as heavy', inject.other_urdf,
          UNDISTURBED, 'used by the next configuration only; the motion continues', (),
          (0.3, 1.0)),

@@ -237,7 +237,7 @@ def bad_parameters(nv: int) -> list[tuple[str, str, Any]]:
         ('damping_ratio', [1.0] * (nv + 1)), ('kp', [-5.0]), ('effort_margin', 0.0),
         ('effort_limit', [1e-6]), ('effort_limit', ['strong']), ('effort_limit', [9e4]),
         ('torque_rate_limit', [0.0]), ('torque_rate_limit', [9e6]), ('kp', [1e12]),
-        ('gravity_scale', [3.0]), ('transition_time', -1.0), ('mode', 'fly'),
+        ('gravity_scale', [3.0]), ('armature', [1000.0] * nv), ('transition_time', -1.0), ('mode', 'fly'),
         ('stop_time', 0.1), ('no_such_parameter', 1.0))] + [
         ('guard', 'damping', -1.0), ('guard', 'timeout', 1.0), ('guard', 'effort_limit', [0.0]),
         ('simulator', 'friction_scale', -1.0)]
@@ -258,6 +258,18 @@ def set_bad_parameters(testbed: Testbed, _draw: Draw) -> Sequence[str]:
     if testbed.parameters(rows) != before:
         missing.append('parameters unchanged')
     return missing
+
+
+def bad_loads(testbed: Testbed, draw: Draw) -> None:
+    """Report loads that cannot be, ten times per second: an empty message, a car."""
+    publisher = testbed.recorder.fault_publisher
+    car = Payload(testbed.model.tip, 1000.0, np.zeros(3), np.eye(3))
+
+    def publish() -> None:
+        publisher.publish_gravity(np.zeros(3))
+        publisher.publish_payload(car)
+
+    _publish_for(testbed, draw.duration, publish, 0.1)
 
 
 def other_urdf(testbed: Testbed, draw: Draw) -> None:

@@ -237,8 +237,8 @@ def bad_parameters(nv: int) -> list[tuple[str, str, Any]]:
         ('damping_ratio', [1.0] * (nv + 1)), ('kp', [-5.0]), ('effort_margin', 0.0),
         ('effort_limit', [1e-6]), ('effort_limit', ['strong']), ('effort_limit', [9e4]),
         ('torque_rate_limit', [0.0]), ('torque_rate_limit', [9e6]), ('kp', [1e12]),
-        ('gravity_scale', [3.0]), ('armature', [1000.0] * nv), ('transition_time', -1.0), ('mode', 'fly'),
-        ('stop_time', 0.1), ('no_such_parameter', 1.0))] + [
+        ('gravity_scale', [3.0]), ('armature', [1000.0] * nv), ('transition_time', -1.0),
+        ('mode', 'fly'), ('stop_time', 0.1), ('no_such_parameter', 1.0))] + [
         ('guard', 'damping', -1.0), ('guard', 'timeout', 1.0), ('guard', 'effort_limit', [0.0]),
         ('simulator', 'friction_scale', -1.0)]
 

@@ -3,6 +3,7 @@ Makes the files of parameters in `config/`, and two pages in `docs/`, from table
 
     python test/parameter_file.py      writes them anew, after a change of a table
 """
+import csv
 import math
 from pathlib import Path
 import re
@@ -34,11 +35,11 @@ robodyn arm fr3 --check
 - `--check` compares the running driver with the profile: joints and their order, rate, effort,
   interface of its controller, other commanders, and parameters of the hardware in its robot
   description. It needs `robot_description`, or `--urdf`.
-- `--simulate` starts the simulator with this rate, these limits and these topics, without
-  velocities where the driver reports none, and without gravity where the driver compensates it.
-  The simulator then reports the commanded torque, not that with gravity. Not simulated: gains and
-  gravity of the driver that are wrong, motor currents, quantised torques, what the driver does in
-  silence and at its activation.
+- `--simulate` starts the simulator with this rate, these limits and these topics, publishes
+  `robot_description`, adds the gravity torque where the driver adds it, and reports what the
+  driver reports. Other [habits of drivers](#habits-of-drivers) are parameters `driver.` of the
+  simulator, such as a spring to the zero pose. Not simulated: brakes, the driver's own check of
+  limits, and what it does at its activation.
 - Torques go by `forward` (a forward_command_controller with `effort` or another interface),
   `present` (a controller that the driver brings), or `plugin` (the [exported
   controller](ros2_control.md#controller-in-controller_manager) with these interfaces).
@@ -224,8 +225,42 @@ def arms_page():
             f'| {key} | {_cell(value)} |\n' for key, value in facts) + '\n' + ''.join(
             f'{k}. {_cell(step.do)}. *Verified by*: {_cell(step.verify)} ({_cell(step.source)}).\n'
             for k, step in enumerate(profile.steps.by_name.values(), 1))
-    return text + '\n## Arms without torque control\n' + ''.join(
+    return text + _traps(arms.names()) + '\n## Arms without torque control\n' + ''.join(
         f'- **{name}**: {_cell(why)}.\n' for name, why in arms.refused().items())
+
+
+TRAPS_HEAD = """
+## Habits of drivers
+What becomes of an arm whose driver is otherwise than its profile says, in the first seconds: every
+profile with every habit, computed by `python test/driver_traps.py` with robodyn6 or robodyn7 as
+the arm, held for 0.6 s and then moved by 0.1 rad. The profile decides who carries the arm, what is
+reported, how often, and what is commanded. Numbers are the largest distance from the reference in
+mrad, or of a killed controller the motion in the 0.5 s after it.
+
+- **refused**: no torque is sent. **step**: `--check`, or a step that is verified, finds it before.
+- **fault** and **ended** (a motion left its tolerance): with the distance until then. Numbers
+  alone: nobody says anything.
+- Springs, ignored commands and wrong signs are found by nobody before the arm has moved: the first
+  launch is with a hand at the emergency stop, without load, and away from the limits.
+"""
+
+
+def _traps(names):
+    """Return what becomes of every profile with every habit, as a table."""
+    path = ROOT / 'test' / 'driver_traps.csv'
+    with path.open(encoding='utf-8') as file:
+        cells = {(row['trap'], row['profile']): row for row in csv.DictReader(file)}
+
+    def cell(row):
+        word = {'motion ended': 'ended'}.get(row['word'], row['word'])
+        text = (word if word == 'refused' else
+                f'{word} {row["before"]}' if word else row['largest'])
+        return f'step {row["step"]}' if row['step'] else text
+
+    traps = dict.fromkeys(trap for trap, _ in cells)
+    return TRAPS_HEAD + f'\n| | {" | ".join(names)} |\n{"|---" * (len(names) + 1)}|\n' + ''.join(
+        f'| {trap} | ' + ' | '.join(_cell(cell(cells[trap, name])) for name in names) + ' |\n'
+        for trap in traps)
 
 
 def _cell(text):

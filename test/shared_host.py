@@ -101,7 +101,8 @@ int main(int count, char ** arguments)
         break;
       case 'g': {
         get(values, sizeof(values));
-        const DriveCommand command = loop.drive(values, values + JOINTS);
+        const bool commanded = values[2 * JOINTS] != 0.0;
+        const auto command = loop.drive(values, values + JOINTS, commanded);
         fwrite(&command, sizeof(command), 1, stdout);
         break;
       }
@@ -184,9 +185,9 @@ class ControllerProcess:
         assert len(answer) == 8 * count, self.process.stderr.read().decode()
         return np.frombuffer(answer)
 
-    def drive(self, kp, kd):
+    def drive(self, kp, kd, commanded=True):
         """Return the command for drives with gains: q, qd, kp, kd and effort, (5, n)."""
-        self._send('g', np.concatenate([kp, kd, np.zeros(self._n)]).tobytes())
+        self._send('g', np.concatenate([kp, kd, np.full(self._n, float(commanded))]).tobytes())
         command = self._read(5 * self._n).reshape(5, self._n)
         self._read(self._n + 3)
         return command

@@ -126,7 +126,7 @@ def test_the_simulator_takes_the_parameters(name):
     for fault in values.get('faults', ()):
         parse_fault(fault, profile.joints)
     gravity = profile.parameters.driver_compensates_gravity
-    assert ('gravity' in values) == gravity
+    assert ('driver.gravity' in values) == gravity
 
 
 def test_names_and_other_names_are_of_one_arm():

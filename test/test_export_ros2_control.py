@@ -377,7 +377,11 @@ def test_drives_with_gains_get_the_torque_of_the_cycle(arm):
         np.testing.assert_array_equal([kp, kd], gains)
         np.testing.assert_allclose(kp * (q - state[0]) + kd * (qd - state[1]) + effort, arm.torque,
                                    atol=1e-12)
-    assert arm.mode == modes.TRACK and np.abs(qd).min() > 0.1
+        # a damping that the drive always has, and a stiffness that is not known
+        q, qd, kp, _, effort = arm.drive(*gains, commanded=False)
+        np.testing.assert_array_equal([q, qd, kp], [state[0], *np.zeros((2, 2))])
+        np.testing.assert_allclose(effort - gains[1] * state[1], arm.torque, atol=1e-12)
+    assert arm.mode == modes.TRACK and np.abs(arm.qd).min() > 0.1
     arm.show()
     assert arm.ask('e')  # the drives hold the arm, and stop it
     expected = [arm.q, np.zeros(2), *gains, Dynamics(RobotModel.from_urdf(SMALL)).gravity(arm.q)]

@@ -5,8 +5,9 @@ import pytest
 
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
-from closed_loop import arm  # noqa: E402
+from closed_loop import arm, MODEL  # noqa: E402
 from rclpy.serialization import deserialize_message  # noqa: E402
+from robodyn_ros.dynamics import Dynamics  # noqa: E402
 from robodyn_ros.exceptions import ArgumentError, ParameterError  # noqa: E402
 from robodyn_ros.model.per_joint import COMMAND  # noqa: E402
 from robodyn_ros.nodes.command_message import (  # noqa: E402
@@ -154,3 +155,14 @@ def test_a_driver_rounds_nothing_of_what_it_gets():
     torque = np.array([0.1234, -0.4, 0.1])
     read = deserialize_message(writer.write_held(torque, np.zeros(3)), writer.message.type)
     np.testing.assert_allclose(read.data, [0.1234, -0.5, 2 * 0.063], rtol=1e-15)
+
+
+def test_gains_that_do_not_hold_the_arm_in_silence_are_named():
+    dynamics = Dynamics(MODEL)
+    five = {'command_type': FORMS[2][0], 'command_fields': FIVE}
+    weak = writer_of({**five, 'drive_kp': (500.0, 0.5, *[500.0] * 5)}, MODEL.joint_names)
+    assert "drive_kp 0.5 of joint 'joint2' does not hold it" in weak.in_silence(dynamics, False)
+    assert weak.in_silence(dynamics, True) == ''
+    assert writer_of({**five, 'drive_kp': (500.0,)}, MODEL.joint_names).in_silence(
+        dynamics, False) == ''
+    assert writer_of({}, MODEL.joint_names).in_silence(dynamics, False) == ''

@@ -74,8 +74,13 @@ def simulator_of(profile: Profile) -> dict[str, object]:
         'sensors.differentiate': profile.state.velocity == 'differences',
         'effort_limit': list(numbers.effort_limit),
         'velocity_limit': list(numbers.velocity_limit),
-        # of an arm whose driver adds the gravity torque, for efforts none is left
-        'gravity': [0.0, 0.0, 0.0] if numbers.driver_compensates_gravity else [],
+        'publish_description': True,
+        'driver.gravity': [1.0] if numbers.driver_compensates_gravity else [],
+        'driver.effort': 'torque' if profile.state.effort in ('none', 'with_gravity')
+        else profile.state.effort,
+        'driver.factor': [1.0 / each for each in profile.command.scale],
+        'driver.quantum': list(profile.command.quantum),
+        'driver.kd': [] if 'kd:kd' in profile.command.fields else list(profile.command.kd),
         'faults': faults, 'friction_scale': numbers.friction_scale}
     return {key: value for key, value in result.items() if value != []}
 

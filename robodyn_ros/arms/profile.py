@@ -92,6 +92,9 @@ class Step:
     hardware: Texts = parameter(
         (), 'Parameters of the <hardware> in the robot description, each as name:value, which '
         '--check verifies.', kind='string_array')
+    traps: Texts = parameter(
+        (), 'Habits of the driver that are found before a motion, if this step is verified.',
+        kind='string_array')
     source: str = parameter('', 'Origin.')
 
 

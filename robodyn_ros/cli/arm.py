@@ -183,9 +183,9 @@ def _simulate(name: str, profile: arms.Profile, options: argparse.Namespace, out
     for each in (
             *(['The controller runs as a node here, not as the plugin: delete loop and '
                'shared_block in a copy of arm.yaml.'] if plugin else []),
-            *(['The driver reports efforts with the gravity torque, this simulator without it.']
-              if profile.parameters.driver_compensates_gravity
-              and profile.state.effort == 'with_gravity' else [])):
+            *([f'The simulator takes efforts alone: delete command_type and command_fields in a '
+               f'copy of arm.yaml, which name {profile.command.message}.']
+              if profile.command.message else [])):
         for row in paragraph('', each):
             out.write_line(row)
     out.write_line(f'In another terminal, with the file that --write makes:\n  {line}')

@@ -15,7 +15,7 @@ from robodyn_ros.dynamics.cut_off import cut_off
 from robodyn_ros.exceptions import ModelError, ParameterError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.per_joint import joint_values
-from robodyn_ros.model.source import read_text
+from robodyn_ros.model.source import read_source, read_text
 from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.nodes.publishers import publisher_names
 from robodyn_ros.nodes.qos import latched, SOURCES
@@ -120,6 +120,17 @@ def load_robot(node: Node, values: RobotSettings, effort_limit: Numbers = ()) ->
                                       + changes)
     urdf = source if isinstance(source, str) else source.read_text('utf-8', errors='replace')
     return Robot(model, urdf, from_topic)
+
+
+def description_of(values: RobotSettings) -> str:
+    """Return the text of the URDF in the parameters; raise `ParameterError` if there is none."""
+    if values.urdf_file:
+        text = read_source(Path(values.urdf_file).expanduser())
+        return text if isinstance(text, str) else text.decode('utf-8', 'replace')
+    if values.robot_description:
+        return values.robot_description
+    raise ParameterError('publish_description is set, but the robot came from the topic: set '
+                         'urdf_file or robot_description', parameter='publish_description')
 
 
 def problem_of_tip(robot: Robot, values: RobotSettings) -> str:

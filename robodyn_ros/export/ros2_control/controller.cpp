@@ -32,11 +32,13 @@ constexpr auto REPORT = std::chrono::milliseconds(200);
 constexpr auto LONGEST_STOP = std::chrono::seconds(2);
 const char * const CARRIED = "driver_compensates_gravity";  // without a default
 const char * const DRIVE_GAINS[] = {"kp", "kd"};
+const char * const DRIVE[] = {HW_IF_POSITION, HW_IF_VELOCITY, DRIVE_GAINS[0], DRIVE_GAINS[1]};
 const char * const NAMES[] = @PREFIX@JOINT_NAMES;
 const char * const SPEED_UNITS[] = @PREFIX@JOINT_SPEED_UNITS;
 
 void append(
-  InterfaceConfiguration & found, const std::vector<std::string> & joints, const char * interface)
+  InterfaceConfiguration & found, const std::vector<std::string> & joints,
+  const std::string & interface)
 {
   for (const auto & joint : joints) {
     found.names.push_back(joint + "/" + interface);
@@ -52,9 +54,58 @@ CallbackReturn Controller::on_init()
   auto_declare<bool>("effort_states", false);
   get_node()->declare_parameter(CARRIED, rclcpp::ParameterType::PARAMETER_BOOL);
   auto_declare<double>("reference_reach", 0.2);
+  auto_declare<std::vector<std::string>>("command_interfaces", {HW_IF_EFFORT});
   auto_declare<std::vector<double>>("drive_kp", std::vector<double>());
   auto_declare<std::vector<double>>("drive_kd", std::vector<double>());
   return CallbackReturn::SUCCESS;
+}
+
+bool Controller::claims(const std::string & interface) const
+{
+  return std::find(interfaces_.begin(), interfaces_.end(), interface) != interfaces_.end();
+}
+
+// Any list of position, velocity, kp, kd, and the interface of effort, by whatever name.
+bool Controller::read_interfaces()
+{
+  const auto log = get_node()->get_logger();
+  interfaces_ = get_node()->get_parameter("command_interfaces").as_string_array();
+  effort_name_.clear();
+  for (const auto & each : interfaces_) {
+    const bool twice = std::count(interfaces_.begin(), interfaces_.end(), each) > 1;
+    const bool of_drive = std::count(std::begin(DRIVE), std::end(DRIVE), each) > 0;
+    if (twice || (!of_drive && !effort_name_.empty())) {
+      RCLCPP_ERROR(
+        log, "command_interfaces has '%s' %s: list position, velocity, kp and kd as the hardware "
+        "has them, and one interface of effort", each.c_str(),
+        twice ? "twice" : ("and '" + effort_name_ + "', both as effort").c_str());
+      return false;
+    }
+    effort_name_ = of_drive ? effort_name_ : each;
+  }
+  const bool kp = claims(DRIVE_GAINS[0]), kd = claims(DRIVE_GAINS[1]);
+  gains_ = kp && kd;
+  if (effort_name_.empty()) {
+    RCLCPP_ERROR(
+      log, "command_interfaces has no effort: add the interface that takes the torque");
+    return false;
+  }
+  if (kp != kd || (gains_ && !(claims(HW_IF_POSITION) && claims(HW_IF_VELOCITY)))) {
+    RCLCPP_ERROR(log, "command_interfaces has kp or kd: it needs position, velocity, kp and kd");
+    return false;
+  }
+  const bool stiff = std::any_of(
+    drive_kp_.begin(), drive_kp_.end(), [](double k) {return k > 0.0;});
+  if (stiff && !gains_) {
+    RCLCPP_ERROR(
+      log, "drive_kp is set, but command_interfaces has no kp: without it a stiffness acts about "
+      "the measured position, and needs no value");
+    return false;
+  }
+  drives_ = interfaces_.size() > 1 || !drive_kd_.empty();
+  drive_kp_.resize(joints_.size(), 0.0);
+  drive_kd_.resize(joints_.size(), 0.0);
+  return true;
 }
 
 bool Controller::read_parameters()
@@ -98,7 +149,7 @@ bool Controller::read_parameters()
     RCLCPP_ERROR(log, "reference_reach is %g: it must be above 0", reach_);
     return false;
   }
-  return true;
+  return read_interfaces();
 }
 
 // Missing interfaces are refused by controller_manager; a joint of another arm is named here.
@@ -152,12 +203,8 @@ CallbackReturn Controller::on_cleanup(const rclcpp_lifecycle::State &)
 InterfaceConfiguration Controller::command_interface_configuration() const
 {
   InterfaceConfiguration found{interface_configuration_type::INDIVIDUAL, {}};
-  append(found, joints_, HW_IF_EFFORT);
-  if (!drive_kp_.empty()) {
-    append(found, joints_, HW_IF_POSITION);
-    append(found, joints_, HW_IF_VELOCITY);
-    append(found, joints_, DRIVE_GAINS[0]);
-    append(found, joints_, DRIVE_GAINS[1]);
+  for (const auto & interface : interfaces_) {
+    append(found, joints_, interface);
   }
   return found;
 }
@@ -200,13 +247,14 @@ Loaned * find(std::vector<Loaned> & all, const std::string & name)
 bool Controller::find_commands(const std::string & interface, Commands & found)
 {
   found.clear();
-  for (const auto & joint : joints_) {
+  for (size_t j = 0; claims(interface) && j < joints_.size(); ++j) {
+    const auto & joint = joints_[j];
     found.push_back(find(command_interfaces_, joint + "/" + interface));
     if (found.back() == nullptr) {
       RCLCPP_ERROR(
         get_node()->get_logger(), "joint '%s' has no command interface %s: add it to the tag "
-        "<ros2_control> of its URDF%s", joint.c_str(), interface.c_str(),
-        interface == HW_IF_EFFORT ? "" : ", or leave drive_kp and drive_kd empty");
+        "<ros2_control> of its URDF, or leave it out of command_interfaces", joint.c_str(),
+        interface.c_str());
       return false;
     }
   }
@@ -230,15 +278,11 @@ bool Controller::find_states(const std::string & interface, States & found, bool
 
 CallbackReturn Controller::on_activate(const rclcpp_lifecycle::State &)
 {
-  const bool drives = !drive_kp_.empty();
   bool complete = find_states(HW_IF_POSITION, q_, true) && find_states(HW_IF_VELOCITY, qd_, true);
   complete = complete && find_states(HW_IF_EFFORT, measured_effort_, measures_effort_);
-  complete = complete && find_commands(HW_IF_EFFORT, effort_);
-  if (drives) {
-    complete = complete && find_commands(HW_IF_POSITION, position_) &&
-      find_commands(HW_IF_VELOCITY, velocity_) && find_commands(DRIVE_GAINS[0], kp_) &&
-      find_commands(DRIVE_GAINS[1], kd_);
-  }
+  complete = complete && find_commands(effort_name_, effort_) &&
+    find_commands(HW_IF_POSITION, position_) && find_commands(HW_IF_VELOCITY, velocity_) &&
+    find_commands(DRIVE_GAINS[0], kp_) && find_commands(DRIVE_GAINS[1], kd_);
   if (!complete) {
     return CallbackReturn::FAILURE;
   }
@@ -355,10 +399,10 @@ void Controller::write_commands()
         written = command->set_value(*values++) && written;
       }
     };
-  if (drive_kp_.empty()) {
+  if (!drives_) {
     write(effort_, loop_->torque());
   } else {
-    const auto command = loop_->drive(drive_kp_.data(), drive_kd_.data());
+    const auto command = loop_->drive(drive_kp_.data(), drive_kd_.data(), gains_);
     write(position_, command.q);
     write(velocity_, command.qd);
     write(kp_, command.kp);

@@ -45,6 +45,8 @@ private:
   using States = std::vector<hardware_interface::LoanedStateInterface *>;
 
   bool read_parameters();
+  bool read_interfaces();
+  bool claims(const std::string & interface) const;
   bool is_described() const;
   bool find_commands(const std::string & interface, Commands & found);
   bool find_states(const std::string & interface, States & found, bool required);
@@ -57,11 +59,14 @@ private:
   std::unique_ptr<CycleLoop> loop_;
   rclcpp::TimerBase::SharedPtr timer_;
   std::vector<std::string> joints_;
-  std::vector<double> drive_kp_, drive_kd_;  // empty: the hardware takes an effort only
+  std::vector<std::string> interfaces_;      // of commands
+  std::vector<double> drive_kp_, drive_kd_;  // one for each joint
+  std::string effort_name_;                  // the interface that is none of DRIVE
+  bool drives_ = false, gains_ = false;      // not the effort alone; gains are commanded
   double reach_ = 0.0;
   bool measures_effort_ = false, carried_ = false;
 
-  Commands effort_, position_, velocity_, kp_, kd_;
+  Commands effort_, position_, velocity_, kp_, kd_;  // empty: not claimed
   States q_, qd_, measured_effort_;
 
   std::atomic<std::thread::id> updater_{std::thread::id()};

@@ -166,19 +166,20 @@ bool CycleLoop::end()
   return true;
 }
 
-DriveCommand CycleLoop::drive(const double * kp, const double * kd) const
+DriveCommand CycleLoop::drive(const double * kp, const double * kd, bool commanded) const
 {
   const auto & reference = memory_->motion.reference;
   DriveCommand command;
+  const bool gains = guided_ && commanded, follows = gains && begun_;
   for (int j = 0; j < JOINTS; ++j) {
-    command.kp[j] = guided_ ? kp[j] : 0.0;
-    command.kd[j] = guided_ ? kd[j] : 0.0;
-    command.q[j] = begun_ ? reference.q[j] : memory_->q[j];
-    command.qd[j] = begun_ ? reference.qd[j] : 0.0;
+    command.kp[j] = gains ? kp[j] : 0.0;
+    command.kd[j] = gains ? kd[j] : 0.0;
+    command.q[j] = follows ? reference.q[j] : memory_->q[j];
+    command.qd[j] = follows ? reference.qd[j] : 0.0;
     command.effort[j] = torque_[j];
     if (begun_) {
       command.effort[j] -= command.kp[j] * (command.q[j] - memory_->q[j]) +
-        command.kd[j] * (command.qd[j] - memory_->qd[j]);
+        (commanded ? command.kd[j] : kd[j]) * (command.qd[j] - memory_->qd[j]);
     }
   }
   return command;

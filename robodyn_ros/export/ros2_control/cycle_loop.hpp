@@ -75,8 +75,9 @@ public:
   /// Return the command for drives with these gains, whose torque is torque() at the present state.
   ///
   /// In modes without a reference the gains are 0. After end() the drives hold where the arm is, and
-  /// their damping, which torque() does not contain then, stops it.
-  DriveCommand drive(const double * kp, const double * kd) const;
+  /// their damping, which torque() does not contain then, stops it. Not commanded: the drives have
+  /// a damping kd, and any stiffness; the position is that of the state, the velocity 0.
+  DriveCommand drive(const double * kp, const double * kd, bool commanded = true) const;
 
   const double * torque() const {return torque_;}
   const @NAME@_memory & memory() const {return *memory_;}

@@ -8,11 +8,16 @@ from typing import Any
 import numpy as np
 
 from robodyn_ros.control import drive
+from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.jit import blocks
+from robodyn_ros.dynamics.usual_inertia import sampled_poses
 from robodyn_ros.exceptions import ParameterError
+from robodyn_ros.model import RobotModel
 from robodyn_ros.model.per_joint import COMMAND
 from robodyn_ros.nodes.command_message import CommandMessage, CommandSettings, DriveSettings
 from robodyn_ros.settings import per_joint
+
+_POSES, _SHIFT = 32, 1e-4  # poses that are tried; rad or m of differences
 
 
 class CommandWriter:
@@ -107,3 +112,21 @@ class CommandWriter:
     def write_held(self, torque: np.ndarray, q: np.ndarray, stamp: int = 0) -> bytes:
         """Return a message that may be the last one: a torque, and gains of the drives about q."""
         return self.message.write(drive.held(torque, q, self._p).ravel(), stamp)
+
+    def in_silence(self, dynamics: Dynamics, compensates: bool) -> str:
+        """Return which joint the commanded gains do not hold in silence; '' if they hold all."""
+        kp, model = self._p.kp, dynamics.model
+        if not self.holds or compensates:
+            return ''
+        needed = np.max([[abs(dynamics.gravity(q + each) - dynamics.gravity(q))[j] / _SHIFT
+                          for j, each in enumerate(_SHIFT * np.eye(model.nv))]
+                         for q in sampled_poses(model, _POSES)], axis=0)
+        j = int(np.argmax(needed - kp))
+        return '' if (kp > needed).all() else (
+            f'in silence the drives repeat the last command: drive_kp {kp[j]:g} of joint '
+            f"'{model.joint_names[j]}' does not hold it against gravity, more than "
+            f'{needed[j]:.3g} {model.effort_units[j]}/{_units(model)[j]} does')
+
+
+def _units(model: RobotModel) -> list[str]:
+    return ['rad' if each == 'N m' else 'm' for each in model.effort_units]

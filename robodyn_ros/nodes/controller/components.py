@@ -142,6 +142,9 @@ class Components:
         shared = values.loop == SHARED
         writer = CommandWriter(model.joint_names, values.command, values.drives,
                                controller.host.compiled.dimensions)
+        if weak := writer.in_silence(controller.dynamics,
+                                     values.control.limits.driver_compensates_gravity):
+            log.warning(weak)
         self._clock = clock = ControllerClock(
             node.get_clock(), controller.status.states.offset, values.lockstep, _simulated(node))
         self._output = output = TorqueOutput(

@@ -76,6 +76,7 @@ class NativeSimulation:
         """Return why Python makes the steps at present; empty if the loop can run."""
         arm = self._arm
         return ('sensors are not ideal' if not arm.measurement.sensors.ideal else
+                'the driver has habits' if not arm.measurement.driver.ideal else
                 'faults are active' if not arm.measurement.nominal else
                 'joints are elastic' if arm.plant.joints.stiffness.any() else
                 'a wrench is applied' if not arm.pushes.idle else

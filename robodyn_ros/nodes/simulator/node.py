@@ -15,14 +15,16 @@ import time
 
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
+from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
+from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.commands import CommandReader
 from robodyn_ros.nodes.compilation_log import compilation_logged
 from robodyn_ros.nodes.containment import serve
-from robodyn_ros.nodes.description import load_robot
+from robodyn_ros.nodes.description import description_of, load_robot, TOPIC
 from robodyn_ros.nodes.native.rcl import open_loop
 from robodyn_ros.nodes.parameters import Parameters
 from robodyn_ros.nodes.process import run_process, StopRequest
@@ -88,6 +90,9 @@ class SimulatorNode(Node):
         self.inputs = Inputs(self, self.arm, self.commands, self._table)
         self.commanders = Commanders(self, (self.inputs.arrays.topic, self.inputs.named.topic))
         self.states = StatePublisher(self, model, self.simulated_time)
+        if values.publish_description:
+            self._description = self.create_publisher(String, TOPIC, qos.latched())
+            self._description.publish(String(data=description_of(values.robot)))
         self.create_service(Trigger, '~/reset', self._on_reset)
         self.create_service(SetBool, '~/pause', self._on_pause)
         self.create_service(Trigger, '~/step', self._on_step)

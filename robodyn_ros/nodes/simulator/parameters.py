@@ -13,6 +13,7 @@ from robodyn_ros.nodes.realtime import RealtimeSettings
 from robodyn_ros.settings import (
     group, Numbers, parameter, parameters, per_joint, settings, Texts, unusable)
 from robodyn_ros.simulation import Plant
+from robodyn_ros.simulation.driver import DriverSettings
 from robodyn_ros.simulation.faults import Campaign, Fault, KINDS, parse_fault
 from robodyn_ros.simulation.integrators import INTEGRATORS
 from robodyn_ros.simulation.mismatch import mismatched
@@ -103,6 +104,7 @@ class ErrorSettings:
     payload: PayloadSettings = group(PayloadSettings)
     mismatch: MismatchSettings = group(MismatchSettings)
     sensors: SensorParameters = group(SensorParameters)
+    driver: DriverSettings = group(DriverSettings)
     faults: Texts = parameter(
         (), 'Faults, each as START KIND [JOINT ...] DURATION [AMOUNT], such as "2.0 silence 0.1" '
         'or "now freeze joint2 0.5". START is simulated time since the last reset, or now; '
@@ -201,6 +203,9 @@ class SimulatorSettings:
     command_joints: Texts = parameter(
         (), 'Order of the joints in effort_controller/commands; empty: the order of the model.',
         kind='string_array', read_only=True)
+    publish_description: bool = parameter(
+        False, 'Publication of the robot on robot_description, where no robot_state_publisher '
+        'does so.', read_only=True)
     step: float = parameter(
         1e-3, 'Simulated time of one step.', 's', 1e-5, 0.02, read_only=True)
     publish_rate: float = parameter(

@@ -14,12 +14,14 @@ from rclpy.impl.rcutils_logger import RcutilsLogger
 
 from robodyn_ros.exceptions import ParameterError, RobodynError
 from robodyn_ros.model import RobotModel
+from robodyn_ros.model.per_joint import COMMAND
 from robodyn_ros.nodes.commands import Refusals
 from robodyn_ros.nodes.simulator.parameters import (
     arm_from, campaign_from, ErrorSettings, faults_from, joints_from, LIVE_JOINT_PARAMETERS,
     plant_from, sensors_from, SimulatorSettings)
 from robodyn_ros.simulation import Plant
 from robodyn_ros.simulation.background_build import BackgroundPlantBuild, change_numbers
+from robodyn_ros.simulation.driver import Driver
 from robodyn_ros.simulation.faults import Fault, FaultSchedule
 from robodyn_ros.simulation.reports import FaultyReports, StateReport
 from robodyn_ros.simulation.sensors import Sensors
@@ -109,6 +111,7 @@ class SensorsAndFaults:
     Attributes
     ----------
     sensors : Sensors
+    driver : Driver
     stopped : bool
         Whether the emergency stop is pressed.
     commands_dropped : bool
@@ -126,6 +129,8 @@ class SensorsAndFaults:
         self._values = values
         self.sensors = Sensors(model.nv, sensors_from(values, model), values.seed)
         self._reports = FaultyReports()
+        self.driver = Driver(values.driver, model.joint_names)
+        self._command = np.full((len(COMMAND), model.nv), math.nan)
         self._motors: NDArray | None = None  # gains of their torques
         self.stopped = self.commands_dropped = False
         self._known: tuple[Fault, ...] = ()
@@ -148,7 +153,8 @@ class SensorsAndFaults:
     @property
     def quiet_until(self) -> float:
         """Return the time (s) of the next fault; -inf while sensors or states are not nominal."""
-        return self._schedule.event if self.nominal and self.sensors.ideal else -math.inf
+        exact = self.nominal and self.sensors.ideal and self.driver.ideal
+        return self._schedule.event if exact else -math.inf
 
     def check(self, values: ErrorSettings, now: float) -> None:
         """Raise `RobodynError` for parameters that make no sense for this arm, at a time (s)."""
@@ -193,8 +199,13 @@ class SensorsAndFaults:
         self._motors = np.prod(np.array(gains, dtype=float), axis=0) if gains else None
         return [fault for fault in self._known if fault not in known]
 
-    def torque(self, commanded: NDArray) -> NDArray:
-        """Return the torque that the motors apply, in model order."""
+    def torque(self, commanded: NDArray, plant: Plant, silent: float) -> NDArray:
+        """Return the torque of the motors, in model order, after a silence of commands (s)."""
+        if not self.driver.ideal:
+            self._command[0] = commanded
+            commanded = self.driver.torque(
+                self._command, plant.q, plant.qd, plant.dynamics.gravity(plant.q), silent,
+                plant.step_size)
         return commanded if self._motors is None else self._motors * commanded
 
     def measure(self, plant: Plant) -> bool:
@@ -202,7 +213,10 @@ class SensorsAndFaults:
         q, qd = plant.q, plant.qd
         if self._values.sensors.encoder == 'motor':
             q, qd = q + plant.gap, qd + plant.gap_rate
-        return self.sensors.measure(plant.time, q, qd, plant.applied)
+        effort = plant.applied
+        if not self.driver.ideal:
+            q, effort = self.driver.reported(q, effort, plant.dynamics.gravity(plant.q))
+        return self.sensors.measure(plant.time, q, qd, effort)
 
     def apply(self, time: float, report: StateReport) -> list[StateReport]:
         """Return the states to publish instead of a nominal one."""
@@ -301,7 +315,7 @@ class SimulatedArm:
             self.log_silence(silent)
             plant.engage()
         had_fault = bool(plant.fault)
-        if not plant.step(measurement.torque(torque)) and not had_fault:
+        if not plant.step(measurement.torque(torque, plant, silent)) and not had_fault:
             self._log.error(plant.fault + '; ~/reset starts again')
         self.total_steps += 1
 
@@ -311,6 +325,7 @@ class SimulatedArm:
         self.asked = bool(self.held)
         if (self.plant.brakes and not self.plant.fault and not self.measurement.stopped
                 and not self.held):
+            self.measurement.driver.start(self.plant.q)
             self.plant.release()
             self.log_release()
 

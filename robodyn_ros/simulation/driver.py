@@ -1,0 +1,141 @@
+"""
+Habits of drivers: what they make of a command, and what they report of an arm.
+
+Each is a field of `DriverSettings`; they add up. Without any, a motor makes the effort of the last
+command, and the driver reports it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodyn_ros.settings import Numbers, parameter, per_joint, settings
+
+_FAULT, _LIMIT, _NONE = 'fault', 'limit', 'none'
+_ZERO, _START, _COMMAND = 'zero', 'start', 'command'
+_SILENCES = _REPEAT, _DAMP, _DISABLE = 'repeat', 'damp', 'disable'
+_DAMPING = 0.5  # N m s/rad of a drive that damps in silence, at least
+
+
+@settings('driver')
+class DriverSettings:
+    """Habits of the driver of the simulated arm."""
+
+    gravity: Numbers = parameter(
+        (0.0,), 'Part of the gravity torque that the driver adds to the command.', '', 0.0, 2.0,
+        per_joint=True, read_only=True)
+    kp: Numbers = parameter(
+        (0.0,), 'Stiffness of the drives, unless it is commanded.', 'N m/rad', 0.0, 1e4,
+        per_joint=True, read_only=True)
+    kd: Numbers = parameter(
+        (0.0,), 'Damping of the drives, unless it is commanded.', 'N m s/rad', 0.0, 1e3,
+        per_joint=True, read_only=True)
+    spring: str = parameter(
+        _COMMAND, 'Where that stiffness pulls the arm: its commanded position, the zero pose, or '
+        'where it was at the start.', choices=(_COMMAND, _ZERO, _START), read_only=True)
+    ignores: str = parameter(
+        _NONE, 'Commands that are ignored: none, all, or those of effort without position.',
+        choices=(_NONE, 'all', 'effort_alone'), read_only=True)
+    factor: Numbers = parameter(
+        (1.0,), 'Torque by effort of the command: another unit, factor or sign.', '', -1e3, 1e3,
+        per_joint=True, read_only=True)
+    quantum: Numbers = parameter(
+        (0.0,), 'Steps of torque, towards 0.', 'N m', 0.0, 100.0, per_joint=True, read_only=True)
+    rate_limit: float = parameter(
+        0.0, 'Largest change of torque; 0: any.', 'N m/s', 0.0, 1e7, read_only=True)
+    jump: str = parameter(_LIMIT, 'What a larger change does.', choices=(_LIMIT, _FAULT),
+                          read_only=True)
+    silence: str = parameter(
+        _REPEAT, 'What the drives do without commands.', choices=_SILENCES, read_only=True)
+    silence_after: float = parameter(0.1, 'Silence from which on they do.', 's', 1e-3, 60.0,
+                                     read_only=True)
+    position: str = parameter(
+        'measured', 'Position that is reported.', choices=('measured', 'commanded'),
+        read_only=True)
+    effort: str = parameter(
+        'torque', 'Effort that is reported: the torque of the motors, that without gravity, or a '
+        'motor current.', choices=('torque', 'without_gravity', 'current'), read_only=True)
+    current: float = parameter(
+        0.1, 'Torque of 1 A.', 'N m/A', 1e-3, 1e3, read_only=True)
+
+
+class Driver:
+    """
+    A driver between commands and motors.
+
+    Parameters
+    ----------
+    values : DriverSettings
+        Its habits.
+    joint_names : sequence of str
+        Joints of the arm.
+
+    Attributes
+    ----------
+    ideal : bool
+        Whether it has none.
+    fault : str
+        Why it has disabled the motors; '' while it has not.
+
+    """
+
+    def __init__(self, values: DriverSettings, joint_names):
+        self.values, self.ideal = values, values == DriverSettings()
+        self._names = joint_names
+        self._gravity, self._kp, self._kd, self._factor, self._quantum = (
+            per_joint(f'driver.{name}', getattr(values, name), joint_names)
+            for name in ('gravity', 'kp', 'kd', 'factor', 'quantum'))
+        self.start(np.zeros(len(joint_names)))
+
+    def start(self, q: NDArray) -> None:
+        """Begin with an arm that is at rest in a position."""
+        self._start, self._commanded = q.copy(), q.copy()
+        self._effort, self.fault = np.zeros_like(q), ''
+
+    def torque(self, command: NDArray, q: NDArray, qd: NDArray, gravity: NDArray,
+               silent: float, step: float) -> NDArray:
+        """
+        Return the torque of the motors.
+
+        Parameters
+        ----------
+        command : (5, nv) array
+            Rows `per_joint.COMMAND`; NaN where the message has no such row.
+        q, qd, gravity : (nv,) array
+            State, and its gravity torque.
+        silent, step : float
+            Time since the last command, and until the next call, in s.
+
+        """
+        v, (effort, position, velocity, kp, kd) = self.values, command
+        has_position = np.isfinite(position).all()
+        self._commanded = np.where(np.isfinite(position), position, self._commanded)
+        effort = np.zeros_like(q) if v.ignores == 'all' or (
+            v.ignores == 'effort_alone' and not has_position) else self._factor * effort
+        effort = np.where(self._quantum > 0.0, self._quantum * np.trunc(
+            effort / np.where(self._quantum > 0.0, self._quantum, 1.0)), effort)
+        largest = v.rate_limit * step
+        change = effort - self._effort
+        if largest and v.jump == _FAULT and np.abs(change).max() > largest and not self.fault:
+            j = int(np.argmax(np.abs(change)))
+            self.fault = (f"torque discontinuity of joint '{self._names[j]}': {change[j]:.3g} N m "
+                          f'in {step:g} s')
+        self._effort = self._effort + np.clip(change, -largest, largest) if largest else effort
+        to = {_ZERO: np.zeros_like(q), _START: self._start}.get(
+            v.spring, np.where(np.isfinite(position), position, self._start))
+        kp = np.where(np.isfinite(kp), kp, self._kp)
+        kd = np.where(np.isfinite(kd), kd, self._kd)
+        gains = kp * (to - q) + kd * (np.where(np.isfinite(velocity), velocity, 0.0) - qd)
+        if self.fault or (silent > v.silence_after and v.silence == _DISABLE):
+            return np.zeros_like(q)
+        if silent > v.silence_after and v.silence == _DAMP:
+            return self._gravity * gravity - np.maximum(kd, _DAMPING) * qd
+        return self._effort + gains + self._gravity * gravity
+
+    def reported(self, q: NDArray, torque: NDArray, gravity: NDArray) -> tuple[NDArray, NDArray]:
+        """Return position and effort that are reported, for the true ones."""
+        v = self.values
+        effort = torque - self._gravity * gravity if v.effort == 'without_gravity' else torque
+        return (self._commanded if v.position == 'commanded' else q,
+                effort / v.current if v.effort == 'current' else effort)

@@ -11,7 +11,7 @@ from robodyn_ros.nodes.polling import PolledSubscription
 from robodyn_ros.nodes.publishers import publisher_names
 from robodyn_ros.nodes.simulator.simulated_arm import SimulatedArm
 
-_LISTEN = 0.5   # s to discover another publisher, and to hear it
+_LISTEN = 0.1   # s to hear another publisher, once all topics are open; more delays a motion
 _RECENT = 1.0   # s for which a publisher that was heard counts
 _DEPTH = 200    # states that can wait: the own ones do not displace those of a slow publisher
 

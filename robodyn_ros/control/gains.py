@@ -55,10 +55,6 @@ class Gains:
         _check(self, '', np.size(self.kp), f'kp {np.shape(self.kp)}; each has one number per '
                'joint')
 
-    def spring_damping(self, stiffness: np.ndarray, inertia: np.ndarray) -> np.ndarray:
-        """Return D of joint impedances with a stiffness and an inertia, (nv,) each."""
-        return self.joint_damping + 2.0 * self.impedance_ratio * np.sqrt(stiffness * inertia)
-
 
 _SIZES = {'task': 6}
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from robodyn_ros.control.arm.loop_response import MeasuredLoop
 from robodyn_ros.control.gains import Gains, TaskGains
+from robodyn_ros.control.laws.joint_impedance import damping
 from robodyn_ros.control.settings import AXES, Settings
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.usual_inertia import (
@@ -159,7 +160,7 @@ def check_shaping(gains: Gains, model: RobotModel) -> None:
 
     """
     m, K = gains.apparent_inertia, gains.observer_bandwidth
-    D = gains.spring_damping(gains.stiffness, m)
+    D = np.array(damping(gains, m))
     less = gains.inertia - m
     if not (K * less > D).any():
         return

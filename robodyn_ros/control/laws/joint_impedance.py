@@ -54,6 +54,6 @@ def shaped_impedance(arm, x):
 
 
 def damping(x, inertia):
-    """Return D from the damping and the damping ratio."""
+    """Return D from damping and damping ratio; x: gains, or a namespace with them."""
     return sums([x.joint_damping, [2.0 * z * sqrt(k * m) for z, k, m in zip(
         x.impedance_ratio, x.stiffness, inertia)]])

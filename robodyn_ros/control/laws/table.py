@@ -61,7 +61,7 @@ def fastest(kp: np.ndarray, kd: np.ndarray) -> tuple[float, float]:
 
 def _spring(gains: Gains, inertia: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     m = np.maximum(inertia, MIN_INERTIA)
-    return gains.stiffness / m, gains.spring_damping(gains.stiffness, m) / m
+    return gains.stiffness / m, np.array(joint_impedance.damping(gains, m)) / m
 
 
 # --- the laws ------------------------------------------------------------------------------------

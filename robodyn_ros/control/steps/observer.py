@@ -36,6 +36,7 @@ from dataclasses import replace
 from enum import IntEnum
 
 from robodyn_ros.control import friction
+from robodyn_ros.control.laws import joint_impedance
 from robodyn_ros.control.steps import collision, laws, loads, modes, wrenches
 from robodyn_ros.control.terms import rows_of, Term
 from robodyn_ros.dynamics import algorithms
@@ -236,8 +237,7 @@ def update(body, m, p, dt, state, torque, known, terms, change_of_loads):
 def stable_external(body, q, external, stiffness):
     """Return the part of the external torque that a law with inertia shaping may feed back."""
     g = body.gains
-    damping = [d + 2.0 * z * sqrt(k * m) for d, z, k, m in zip(
-        g.joint_damping, g.impedance_ratio, stiffness, g.apparent_inertia)]
+    damping = joint_impedance.damping(replace(g, stiffness=stiffness), g.apparent_inertia)
     slowest = _smallest([d / m for d, m in zip(damping, g.apparent_inertia)])
     fastest = _largest(g.observer_bandwidth)
     part, = body.part('stable_part', q, g.armature, g.apparent_inertia, [slowest / fastest])

@@ -68,6 +68,16 @@ def test_delay_inertia_and_friction_are_found(J, most, F, delay, period):
     assert not found.resonance
 
 
+@pytest.mark.parametrize('noise', [0.0, 2e-4])
+def test_a_response_that_fills_the_record_is_no_noise(noise):
+    """At 250 Hz the doublet is as long as eight states, and its response as sharp as noise."""
+    shown = record(4e-4, 7.5e-4, delay=0.03, length=8e-3, period=4e-3, noise=noise)
+    assert shown.noise < max(2.5 * noise, 1e-5)
+    found = fit([shown])
+    assert found.inertia == pytest.approx(7.5e-4, rel=0.15)
+    assert found.delay == pytest.approx(0.03, abs=1e-3)
+
+
 def test_noise_and_other_motion_are_no_response():
     quiet = record(0.01, 0.05, noise=2e-3)
     assert fit([quiet]) is None

@@ -57,6 +57,15 @@ def test_slow_oscillations_of_other_arms_end(name, rate, delay):
     assert found.calm and found.moved and found.rests
 
 
+@pytest.mark.parametrize('name', ['kinova', 'ur3'])
+@pytest.mark.parametrize('use', ['adaptive', 'joint_impedance'])
+def test_light_wrists_of_a_slow_loop_are_measured(name, use):
+    model, _ = foreign(name)
+    dynamics = Dynamics(with_slots(model))
+    found = row(margins.Rigid(model, margins.start(model)), 250, 0.03, model, dynamics, use=use)
+    assert found.calm and found.moved and found.rests
+
+
 def test_an_uncertain_answer_does_not_become_a_rotor():
     model, dynamics = foreign('panda')
     arm = margins.Rigid(model, margins.start(model))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 import os
+from pathlib import Path
 import pickle
 import subprocess
 import sys
@@ -65,6 +66,8 @@ def main() -> None:
     """Compile the laws given on standard input; print the name of each when it is in the cache."""
     from robodyn_ros.control.compiled import CompiledCycle
     os.nice(_NICE)
+    with suppress(OSError):  # between sessions, of which this has its own, that of autogroups counts
+        Path('/proc/self/autogroup').write_text(str(_NICE))
     if hasattr(os, 'sched_setscheduler') and os.sched_getscheduler(0) != os.SCHED_OTHER:
         os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
     arguments, names = pickle.load(sys.stdin.buffer)

@@ -66,7 +66,7 @@ def main() -> None:
     """Compile the laws given on standard input; print the name of each when it is in the cache."""
     from robodyn_ros.control.compiled import CompiledCycle
     os.nice(_NICE)
-    with suppress(OSError):  # between sessions, of which this has its own, that of autogroups counts
+    with suppress(OSError):  # this session has a weight of its own beside others (autogroups)
         Path('/proc/self/autogroup').write_text(str(_NICE))
     if hasattr(os, 'sched_setscheduler') and os.sched_getscheduler(0) != os.SCHED_OTHER:
         os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))

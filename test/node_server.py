@@ -149,6 +149,7 @@ class _Server:
             self._running[ending] = pid, status
             self._events.register(ending, selectors.EVENT_READ)
             return False
+        os.setsid()  # its weight beside other sessions is its own, whatever other nodes set
         self._events.close()
         self._connection.close()
         status.close()

@@ -20,7 +20,7 @@ from robodyn_ros.control.steps.reference import advance_reference
 from robodyn_ros.control.steps.requests import (
     apply_requests, cycle_flags, decide, NewRequests, receive)
 from robodyn_ros.control.steps.torque import brake, fallback, law_terms, stop_on_invalid_torque
-from robodyn_ros.control.terms import Term
+from robodyn_ros.control.terms import SUMMANDS, Term
 from robodyn_ros.dynamics.jit.flags import all_of, equal, no, when
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.nested import flatten
@@ -83,13 +83,13 @@ def compute_torque(robot, functions, table, flags, state, m, p):
     m, law = law_terms(body, flags, used, wrench_torque, m, p)
     terms = law.terms
 
-    # torque: the sum of the terms; LIMIT is what the feedback is reduced by at effort limits
-    total = sums([terms[each] for each in (
-        Term.INERTIA, Term.CORIOLIS, Term.GRAVITY, Term.FRICTION, Term.PAYLOAD, Term.FEEDBACK,
-        Term.INTEGRAL, Term.NULL_SPACE, Term.EXTERNAL, Term.EFFORT, Term.LIMIT)])
+    # torque: INERTIA + CORIOLIS + GRAVITY + FRICTION + PAYLOAD + FEEDBACK + INTEGRAL + NULL_SPACE
+    # + EXTERNAL + EFFORT + LIMIT, by which the feedback is reduced at effort limits
+    total = sums([terms[each] for each in SUMMANDS])
 
-    # then all that may change it: transition, brakes at position limits, probe of a loop, finite,
-    # rate and effort limits
+    # then all that may change it: transition, brakes and recovery at position limits, probe of a
+    # loop, finite, rate and effort limits; then turn.check may withhold it, and drive.command
+    # gives it the form of the driver
     torque, blended = transition.blend(total, added(m.sent, law.drift), dt, p.limits.effort,
                                        m.transition, p.transition)
     last, driven = shutdown.over(m.motion.shutdown, p.motion.shutdown), modes.externally_driven(

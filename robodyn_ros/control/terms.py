@@ -1,4 +1,4 @@
-"""Terms of the torque, their sum within the effort limits, and the report of a Cartesian law."""
+"""Terms of the torque: rows, feedback within the effort limits, report of a Cartesian law."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ def factors(kp, kd, intervals):
     return result
 
 
-def reduced(p, interval):
+def slowed_for(p, interval):
     """Return the program with gains that are stable at an interval between torques, s."""
     gains, task = p.gains, p.task
     intervals = [interval for _ in gains.kp]
@@ -175,7 +175,7 @@ def choose_gains(flags, m, p):
     intervals = when(silent & no(m.coasting), restarted(m.feedback, 1.0),
                      update(m.feedback, flags.dt, late))
     rates = when(silent, laws.COASTING_RATES, (p.law_damping, p.law_stiffness))
-    p = reduced(p, interval(intervals))
+    p = slowed_for(p, interval(intervals))
     grown = growth(intervals, p.feedback, flags.now)
     # the gains of a task are none of the joints, which `light_joints` reduces
     unseen = when(equal(p.law, laws.ROWS['cartesian_impedance']),

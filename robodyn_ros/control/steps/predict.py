@@ -59,15 +59,15 @@ def update(body, m, torque, dt, longest_pause):
     return Memory(q, qd)
 
 
-def plausible(m, dt, reference):
+def plausible(m, dt, place):
     """
     Return whether a prediction is plausible, after a step of `dt`.
 
-    The torque determines the state for a short time only, least of all far from the reference,
-    where brakes may hold the arm. A joint that moves no mass in the model yields no finite
-    numbers.
+    place: the last measured position, or in a silence the reference. The torque determines the
+    state for a short time only, least of all far from there, where brakes may hold the arm. A
+    joint that moves no mass in the model yields no finite numbers.
     """
-    near = [each < _FAR for each in magnitudes(difference(m.q, reference))]
+    near = [each < _FAR for each in magnitudes(difference(m.q, place))]
     return usable(m, dt) & all_of(near)
 
 

@@ -1,4 +1,4 @@
-"""Terms of the torque, of an external or the built-in law, and what bounds their sum."""
+"""Terms of the torque, of an external or the built-in law; brakes, and what replaces a torque."""
 
 from __future__ import annotations
 

@@ -38,7 +38,8 @@ _FASTER = 4.0      # factor of the torque then
 _FAST = 0.1        # rad/s or m/s, that shows enough
 _FURTHEST = 7e-4   # rad or m, displacement beyond which doublets do not grow
 _EXCEEDED = 2      # doublets that moved too far, after which a joint is given up
-_STICKS = 0.85     # of the torque, that is friction
+_STICKS = 0.85     # of the torque, that is friction;
+_MOSTLY = 0.6      # of one that moved the joint too far
 _SLIPPED = 4       # and those during which it slipped
 _ALIKE = 0.15      # of ln J, from one doublet to the next larger one
 _REPEAT = 2.0      # s after which an arm that does not answer is measured again
@@ -100,6 +101,10 @@ class _Joint:
         # and one that friction holds gives way as on a spring
         if slips or found is not None and found.resonance and last.peak < _RINGING:
             found = None
+        far = way > _FURTHEST
+        # nor is what it just lets go, if no larger torque may follow
+        if far and found is not None and found.friction > _MOSTLY * last.amplitude:
+            found = None
         # below its friction a joint moves like one with more inertia: the larger torque is right
         confirmed = (found is not None and before is not None and certain(found)
                      and certain(before)
@@ -109,7 +114,6 @@ class _Joint:
         answers = last.answers and last.peak > _HIDDEN * last.noise
         self.seen = answers and not slips
         self.moved = self.moved or answers
-        far = way > _FURTHEST
         self._slipped += far and slips
         self.over = (confirmed or self._slipped >= _SLIPPED
                      or far and not (slips and last.peak < _FAST)

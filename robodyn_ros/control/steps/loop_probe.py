@@ -14,7 +14,7 @@ from dataclasses import replace
 from robodyn_ros.dynamics.jit.blocks import block, joints, numbers, scalar
 from robodyn_ros.dynamics.jit.flags import any_above, any_of, equal, flag, no, when
 from robodyn_ros.dynamics.jit.flow import choose
-from robodyn_ros.dynamics.jit.trace import absolute, minimum
+from robodyn_ros.dynamics.jit.trace import absolute
 from robodyn_ros.dynamics.jit.vectors import element, magnitudes
 
 SAMPLES = 64
@@ -108,8 +108,7 @@ def _continued(m, p, may, fresh, q, qd, dt):
     part = m.part + when(any_of(passed), 1.0, 0.0)
     m = replace(m, elapsed=elapsed, edges=edges, part=part)
     m = choose(fresh, [lambda: m, lambda: _sampled(m, p, qd)])
-    way = element(q, p.joint) - m.q
-    far = minimum(absolute(way), absolute(way - m.qd * elapsed)) > FURTHEST
+    far = absolute(element(q, p.joint) - m.q - m.qd * elapsed) > FURTHEST
     over = elapsed >= p.window
     return replace(m, result=when(no(may), INTERRUPTED, when(
         far, EXCEEDED, when(over, RECORDED, UNDER_WAY))))

@@ -149,7 +149,8 @@ def advance_requests(study: FaultStudy, plans: Sequence[Plan], numbers: NDArray,
         plan = plans[number]
         if chunk == HOLD:
             study.controller.follow(programs[row], memories[row],
-                                    partial(from_hold, study, plan.scenario.motion), rows)
+                                    partial(from_hold, study, plan.scenario.motion)
+                                    if study.drawn else plan.scenario.motion.trajectory, rows)
         for request in plan.requests:
             if request.chunk == chunk:
                 request.make(programs[row], memories[row], rows)

@@ -98,12 +98,11 @@ class _Joint:
         # what dry friction lets go on one side only is no response of the loop
         slips = abs(float(steps.sum())) > _ONE_WAY * float(np.abs(steps).sum()) and (
             found is None or found.friction > _STICKS * last.amplitude)
+        # nor is what it just lets go too far
+        far = way > _FURTHEST
+        slips |= far and found is not None and found.friction > _MOSTLY * last.amplitude
         # and one that friction holds gives way as on a spring
         if slips or found is not None and found.resonance and last.peak < _RINGING:
-            found = None
-        far = way > _FURTHEST
-        # nor is what it just lets go, if no larger torque may follow
-        if far and found is not None and found.friction > _MOSTLY * last.amplitude:
             found = None
         # below its friction a joint moves like one with more inertia: the larger torque is right
         confirmed = (found is not None and before is not None and certain(found)

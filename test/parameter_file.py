@@ -239,8 +239,8 @@ mrad, or of a killed controller the motion in the 0.5 s after it.
 
 - **refused**: no torque is sent. **step**: `--check`, or a step that is verified, finds it before.
 - **fault** and **ended** (a motion left its tolerance): with the distance until then. Numbers
-  alone: nobody says anything.
-- Springs, ignored commands and wrong signs are found by nobody before the arm has moved: the first
+  alone: no message.
+- Springs, ignored commands and wrong signs are not found before the arm has moved: the first
   launch is with a hand at the emergency stop, without load, and away from the limits.
 """
 

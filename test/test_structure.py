@@ -13,7 +13,7 @@ import xml.etree.ElementTree as ElementTree
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = 'robodyn_ros'
 
-FOUNDATION = {'exceptions', 'files', 'picture', 'settings', 'share', 'text'}
+FOUNDATION = {'exceptions', 'files', 'picture', 'priority', 'settings', 'share', 'text'}
 PHYSICS = FOUNDATION | {'model', 'dynamics'}
 LIBRARY = PHYSICS | {'control', 'identification', 'safety', 'simulation', 'trajectory'}
 ARROWS = {
@@ -22,6 +22,7 @@ ARROWS = {
     'share': {'exceptions'},
     'files': {'exceptions'},
     'picture': {'exceptions'},
+    'priority': set(),
     'text': {'exceptions'},
     'model': FOUNDATION,
     'dynamics': FOUNDATION | {'model'},

@@ -24,7 +24,7 @@ from robodyn_ros.identification.excitation import (
     Bounds, check, Excitation, Fourier, sampled, Search)
 from robodyn_ros.model import RobotModel
 from robodyn_ros.nodes.bag import check_bag, write_bag
-from robodyn_ros.nodes.children import LAST, set_priority
+from robodyn_ros.priority import LAST, set_priority
 from robodyn_ros.text import number, table
 from robodyn_ros.trajectory.message_text import trajectory_message
 

@@ -21,7 +21,7 @@ from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.source import read_source
-from robodyn_ros.nodes.children import LAST, set_priority
+from robodyn_ros.priority import LAST, set_priority
 from robodyn_ros.view.feasibility import default_poses
 from robodyn_ros.view.visuals import read_visuals
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 import os
-from pathlib import Path
 import pickle
 import subprocess
 import sys
 from threading import Thread
 
-_NICE = 10  # control has priority
+from robodyn_ros.priority import LAST, set_priority
+
 # the working directory is not searched for modules
 _MAIN = f'import sys; sys.path[:] = filter(None, sys.path); from {__name__} import main; main()'
 
@@ -65,9 +65,7 @@ class Compilation:
 def main() -> None:
     """Compile the laws given on standard input; print the name of each when it is in the cache."""
     from robodyn_ros.control.compiled import CompiledCycle
-    os.nice(_NICE)
-    with suppress(OSError):  # this session has a weight of its own beside others (autogroups)
-        Path('/proc/self/autogroup').write_text(str(_NICE))
+    set_priority(LAST)
     if hasattr(os, 'sched_setscheduler') and os.sched_getscheduler(0) != os.SCHED_OTHER:
         os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
     arguments, names = pickle.load(sys.stdin.buffer)

@@ -13,13 +13,13 @@ import sys
 import time
 
 from robodyn_ros.exceptions import RobodynError
+from robodyn_ros.priority import set_priority
 
 # log line of ROS: [ERROR] [1700000000.123] [node]: text
 _LOG_LINE = re.compile(r'^\[(?P<level>[A-Z]+)\] \[[^]]*\] \[[^]]*\]: (?P<text>.*)$')
 _PATIENCE = (5.0, 2.0)  # s after SIGINT, after SIGTERM
 _PR_SET_PDEATHSIG = 1
 _PRIORITY = -10
-LAST = 10  # nice value below that of every control loop on this machine
 
 
 class ProcessError(RobodynError):
@@ -197,16 +197,6 @@ def _busy_time() -> float:
         return float('nan')
     user, nice, system, _idle, _waiting, irq, softirq, steal = ticks
     return (user + nice + system + irq + softirq + steal) / os.sysconf('SC_CLK_TCK')
-
-
-def set_priority(nice: int) -> None:
-    """Set the nice value of this process and its session, as far as the system permits."""
-    try:
-        os.setpriority(os.PRIO_PROCESS, 0, nice)
-        # Linux divides processor time between sessions first
-        Path('/proc/self/autogroup').write_text(str(nice))
-    except OSError:
-        pass  # a negative value takes a privileged user; not every system groups sessions
 
 
 def _prepare() -> None:

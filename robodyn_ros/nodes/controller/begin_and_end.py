@@ -230,7 +230,7 @@ class Shutdown:
 
     def _end(self, result: str) -> None:
         self._cycle.deactivate()
-        # until the guard says so it seems to be armed by another controller
+        # until the guard reports it, it seems to be armed by another controller
         self._cycle.run(self._guard_knows, _DISARMED)
         self._output.wait_until_acknowledged()
         self._controller.activation.deactivate()

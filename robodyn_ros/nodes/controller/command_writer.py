@@ -12,7 +12,6 @@ from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.jit import blocks
 from robodyn_ros.dynamics.usual_inertia import sampled_poses
 from robodyn_ros.exceptions import ParameterError
-from robodyn_ros.model import RobotModel
 from robodyn_ros.model.per_joint import COMMAND
 from robodyn_ros.nodes.command_message import CommandMessage, CommandSettings, DriveSettings
 from robodyn_ros.settings import per_joint
@@ -125,8 +124,4 @@ class CommandWriter:
         return '' if (kp > needed).all() else (
             f'in silence the drives repeat the last command: drive_kp {kp[j]:g} of joint '
             f"'{model.joint_names[j]}' does not hold it against gravity, more than "
-            f'{needed[j]:.3g} {model.effort_units[j]}/{_units(model)[j]} does')
-
-
-def _units(model: RobotModel) -> list[str]:
-    return ['rad' if each == 'N m' else 'm' for each in model.effort_units]
+            f'{needed[j]:.3g} {model.effort_units[j]}/{model.position_units[j]} does')

@@ -1,7 +1,8 @@
 """
 What becomes of an arm whose driver is not what its profile says: every profile with every trap.
 
-    python test/driver_traps.py      writes test/driver_traps.csv, a row per profile and trap
+    python test/driver_traps.py      writes test/driver_traps.csv, a row per profile and trap,
+                                     and the same as a table for people in docs/data
 
 The arm is robodyn6 or robodyn7, by the number of joints; the profile decides who carries it, what
 is reported, how often, and what is commanded. The controller is made as a node does after `robodyn
@@ -9,6 +10,7 @@ arm NAME --write`; its checks before the activation are those of the node.
 """
 
 import csv
+from datetime import date
 from functools import cache
 from pathlib import Path
 
@@ -29,6 +31,21 @@ from robodyn_ros.trajectory import TrajectoryPoint
 
 ROOT = Path(__file__).resolve().parents[1]
 FILE = ROOT / 'test' / 'driver_traps.csv'
+TABLE = ROOT / 'docs' / 'data' / 'driver_habits.txt'
+HEAD = '''\
+Arms whose driver is otherwise than its profile says
+
+date:    {date}
+machine: any; the figures do not depend on it
+command: python test/driver_traps.py
+
+Every profile with every habit, in the first seconds, with robodyn6 or robodyn7 as the arm, held for 0.6 s and
+then moved by 0.1 rad. The profile decides who carries the arm, what is reported, how often, and what is
+commanded. Numbers are the largest distance from the reference in mrad, or of a killed controller the motion
+in the 0.5 s after it. refused: no torque is sent. step: --check, or a step that is verified, finds it before.
+fault, and ended (a motion left its tolerance): with the distance until then. Numbers alone: no message.
+
+'''
 STEP, BEFORE, AFTER = 1e-3, 0.6, 0.8  # s
 _GONE = 0.5  # s for which an arm whose controller was killed is watched
 POSE = {6: [0.3, 0.5, -0.8, 0.4, 0.6, -0.1], 7: [0.3, 0.5, -0.2, -1.0, 0.4, 0.6, -0.1]}
@@ -199,9 +216,29 @@ def outcome(name, trap):
             'before': f'{1e3 * run.before:.3g}', 'largest': f'{1e3 * run.largest:.3g}'}
 
 
+def table(rows):
+    """Return the lines of the table for people: a row for each trap, a column for each profile."""
+    cells = {(row['trap'], row['profile']): row for row in rows}
+    names = list(dict.fromkeys(name for _, name in cells))
+
+    def cell(row):
+        if row['step']:
+            return f'step {row["step"]}'
+        word = {'motion ended': 'ended'}.get(row['word'], row['word'])
+        return f'{word} {row["before"]}' if word not in ('', 'refused') else word or row['largest']
+
+    found = [['', *names]] + [[trap, *(cell(cells[trap, name]) for name in names)]
+                              for trap in dict.fromkeys(trap for trap, _ in cells)]
+    widths = [max(map(len, column)) for column in zip(*found)]
+    lines = ['  '.join(map(str.ljust, row, widths)).rstrip() for row in found]
+    return [lines[0], '-' * max(map(len, lines)), *lines[1:]]
+
+
 if __name__ == '__main__':
     found = [outcome(name, trap) for name in arms.names() for trap in TRAPS]
     with FILE.open('w', newline='', encoding='utf-8') as file:
         writer = csv.DictWriter(file, found[0], lineterminator='\n')
         writer.writeheader()
         writer.writerows(found)
+    TABLE.write_text(HEAD.format(date=date.today()) + '\n'.join(table(found)) + '\n',
+                     encoding='utf-8')

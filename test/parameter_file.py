@@ -3,7 +3,6 @@ Makes the files of parameters in `config/`, and two pages in `docs/`, from table
 
     python test/parameter_file.py      writes them anew, after a change of a table
 """
-import csv
 import math
 from pathlib import Path
 import re
@@ -21,9 +20,9 @@ HEAD = """\
 ARMS_HEAD = """# Arms
 *What does the driver of my arm do, and what are the steps of its first launch?*
 
-This page is generated from the profiles in `robodyn_ros/arms/`, which were read from the sources
-of the drivers, at the versions that are named; none of these arms was here. `robodyn arm` uses
-the same profiles:
+Generated from the profiles in `robodyn_ros/arms/`, which were read from the sources of the drivers
+at the versions named; the profiles also name the source of each step. **None of these arms was
+here.** `robodyn arm` uses the same profiles:
 ```
 robodyn arm list
 robodyn arm fr3 --urdf fr3.urdf --write my_fr3
@@ -35,20 +34,24 @@ robodyn arm fr3 --check
 - `--check` compares the running driver with the profile: joints and their order, rate, effort,
   interface of its controller, other commanders, and parameters of the hardware in its robot
   description. It needs `robot_description`, or `--urdf`.
-- `--simulate` starts the simulator with this rate, these limits and these topics, publishes
-  `robot_description`, adds the gravity torque where the driver adds it, and reports what the
-  driver reports. Other [habits of drivers](#habits-of-drivers) are parameters `driver.` of the
-  simulator, such as a spring to the zero pose. Not simulated: brakes, the driver's own check of
-  limits, and what it does at its activation.
+- `--simulate` starts the simulator with rate, limits, topics, reported effort and gravity
+  compensation of the driver. Other habits, such as a spring to the zero pose, are parameters
+  `driver.` of the [simulator](simulator.md#model-errors-sensor-errors-faults). Not simulated:
+  brakes, the driver's own check of limits, and what it does at its activation.
 - Torques go by `forward` (a forward_command_controller with `effort` or another interface),
   `present` (a controller that the driver brings), or `plugin` (the [exported
   controller](ros2_control.md#controller-in-controller_manager) with these interfaces).
 
-An arm that is not here: [first launch](first_launch.md) and [a foreign arm](foreign_arm.md).
+**A driver may be otherwise than its profile says.** Springs, ignored commands and wrong signs are
+not found before the arm has moved, some not even then: make the first launch without load, away
+from the limits, with a hand at the emergency stop. What becomes of an arm with each such habit was
+[computed](measurements.md#habits-of-drivers).
+
+An arm that is not here: [your own arm](quick_start.md#your-own-arm).
 
 ## Another message
 A driver that takes another message than `Float64MultiArray` needs parameters, no code:
-`command_type` names the message, and `command_fields` its fields, such as
+`command_type` names the message, `command_fields` its fields:
 ```
 command_type: rebot_msgs/msg/MitJointCommand
 command_fields: ['joint_names:names', 'position:position', 'velocity:velocity', 'kp:kp',
@@ -59,18 +62,17 @@ drive_kd: [1.0]
 - After the colon: `effort`, `position`, `velocity`, `kp` or `kd` of all joints (an array of
   float64 or float32; `motors.*.tau` is a field of each message in an array), `names`, `stamp`, or
   a number that stays. Only efforts in a JointState: `['name:names', 'effort:effort']`.
-- **The drive makes** effort + kp (position - q) + kd (velocity - qd). The share of the gains is
-  subtracted from the effort: at the state that is answered the sum is the torque of the law. Gains
-  act in modes with a reference; floating they are 0.
+- **The drive makes** effort + kp (position - q) + kd (velocity - qd). The controller subtracts the
+  share of the gains from the effort, so that at the state that is answered the sum is the torque
+  of the law. Gains act in modes with a reference; floating they are 0.
 - **Without `kp`** the position is the measured one, in which a spring of the drive adds nothing,
-  and the velocity is 0. A damping that the drive always has is `drive_kd`, and compensated.
+  and the velocity is 0. A damping that the drive always has is `drive_kd`, and is compensated.
 - **In silence** the drive repeats the last command. With commanded gains a moving joint comes to
   rest after (|torque - g| + kd |qd|) / (kp - k), where g is its gravity torque and k = |dg/dq|;
   with kp below k nothing holds it, and with kp = 0 it falls as with efforts alone. The last
   command of a controller that ends holds the arm where it is.
 - `effort_scale` is the effort of commands and states for 1 N m at the joint: a factor, a unit, a
-  sign. `effort_quantum` are steps that the drive makes; torques are rounded to them, and are not
-  cut off.
+  sign. `effort_quantum` is the size of the steps that the drive makes; torques are rounded to it.
 - A guard commands efforts alone, and refuses a controller with another message.
 """
 PAGE_HEAD = """\
@@ -211,7 +213,7 @@ def arms_page():
                    'The driver adds no gravity torque: the controller carries the arm.')
         facts = [
             ('driver', profile.driver), ('joints', ', '.join(profile.joints)),
-            ('numbers', f'{carried} {profile.parameters.source}'),
+            ('gravity, limits', f'{carried} {profile.parameters.source}'),
             ('states', f'topic {profile.state.topic}, {profile.state.rate:g} Hz, velocity '
              f'{profile.state.velocity}, effort {profile.state.effort}; {profile.state.source}'),
             ('torques', f'{profile.command.way}, ' + (
@@ -223,44 +225,13 @@ def arms_page():
         also = f'Also known as {", ".join(profile.also)}.\n' if profile.also else ''
         text += f'\n## {name}\n{profile.title}. {also}\n| | |\n|---|---|\n' + ''.join(
             f'| {key} | {_cell(value)} |\n' for key, value in facts) + '\n' + ''.join(
-            f'{k}. {_cell(step.do)}. *Verified by*: {_cell(step.verify)} ({_cell(step.source)}).\n'
+            f'{k}. {_cell(step.do)}. *Verified by*: {_cell(step.verify)}.\n'
             for k, step in enumerate(profile.steps.by_name.values(), 1))
-    return text + _traps(arms.names()) + '\n## Arms without torque control\n' + ''.join(
-        f'- **{name}**: {_cell(why)}.\n' for name, why in arms.refused().items())
-
-
-TRAPS_HEAD = """
-## Habits of drivers
-What becomes of an arm whose driver is otherwise than its profile says, in the first seconds: every
-profile with every habit, computed by `python test/driver_traps.py` with robodyn6 or robodyn7 as
-the arm, held for 0.6 s and then moved by 0.1 rad. The profile decides who carries the arm, what is
-reported, how often, and what is commanded. Numbers are the largest distance from the reference in
-mrad, or of a killed controller the motion in the 0.5 s after it.
-
-- **refused**: no torque is sent. **step**: `--check`, or a step that is verified, finds it before.
-- **fault** and **ended** (a motion left its tolerance): with the distance until then. Numbers
-  alone: no message.
-- Springs, ignored commands and wrong signs are not found before the arm has moved: the first
-  launch is with a hand at the emergency stop, without load, and away from the limits.
-"""
-
-
-def _traps(names):
-    """Return what becomes of every profile with every habit, as a table."""
-    path = ROOT / 'test' / 'driver_traps.csv'
-    with path.open(encoding='utf-8') as file:
-        cells = {(row['trap'], row['profile']): row for row in csv.DictReader(file)}
-
-    def cell(row):
-        word = {'motion ended': 'ended'}.get(row['word'], row['word'])
-        text = (word if word == 'refused' else
-                f'{word} {row["before"]}' if word else row['largest'])
-        return f'step {row["step"]}' if row['step'] else text
-
-    traps = dict.fromkeys(trap for trap, _ in cells)
-    return TRAPS_HEAD + f'\n| | {" | ".join(names)} |\n{"|---" * (len(names) + 1)}|\n' + ''.join(
-        f'| {trap} | ' + ' | '.join(_cell(cell(cells[trap, name])) for name in names) + ' |\n'
-        for trap in traps)
+    reasons = {}
+    for name, why in arms.refused().items():
+        reasons.setdefault(_cell(why), []).append(f'**{name}**')
+    return text + '\n## Arms without torque control\n' + ''.join(
+        f'- {", ".join(names)}: {why}.\n' for why, names in reasons.items())
 
 
 def _cell(text):

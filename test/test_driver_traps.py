@@ -2,7 +2,7 @@
 
 import csv
 
-from driver_traps import FILE, outcome, TRAPS
+from driver_traps import FILE, outcome, TABLE, table, TRAPS
 import numpy as np
 import pytest
 from robodyn_ros import arms
@@ -15,15 +15,16 @@ CELLS = [(name, trap) for name in NAMES for trap in TRAPS]
 
 
 @pytest.mark.parametrize('name, trap', CELLS)
-def test_a_trap_does_what_the_page_says(name, trap):
+def test_a_trap_does_what_the_table_says(name, trap):
     row, known = outcome(name, trap), KNOWN[name, trap]
     assert row['word'] == known['word'] and row['step'] == known['step']
     for key in ('before', 'largest'):
         np.testing.assert_allclose(float(row[key]), float(known[key]), rtol=0.02, atol=0.05)
 
 
-def test_the_page_has_every_trap():
+def test_the_table_has_every_trap():
     assert list(KNOWN) == CELLS
+    assert TABLE.read_text(encoding='utf-8').endswith('\n'.join(table(KNOWN.values())) + '\n')
     for name in NAMES:
         for step in arms.load(name)[1].steps.by_name.values():
             assert set(step.traps) <= set(TRAPS)

@@ -64,7 +64,7 @@ def test_the_arm_of_mujoco_of_the_page_is_held(probe, tmp_path):
     from mujoco_arm import urdf_text
     (tmp_path / 'xarm7.urdf').write_text(urdf_text('xarm7'))
     start = np.array([0.2, -0.3, 0.1, 0.9, 0.2, 0.8, 0.1])
-    truth = program('foreign_arm.md', 'mujoco_arm', tmp_path)
+    truth = program('simulator.md', 'mujoco_arm', tmp_path)
     try:
         arm = Wire(probe)
         with NodeProcess(CONTROLLER, {

@@ -32,20 +32,21 @@ from robodyn_ros.trajectory import TrajectoryPoint
 ROOT = Path(__file__).resolve().parents[1]
 FILE = ROOT / 'test' / 'driver_traps.csv'
 TABLE = ROOT / 'docs' / 'data' / 'driver_habits.txt'
-HEAD = '''\
+HEAD = """\
 Arms whose driver is otherwise than its profile says
 
 date:    {date}
 machine: any; the figures do not depend on it
 command: python test/driver_traps.py
 
-Every profile with every habit, in the first seconds, with robodyn6 or robodyn7 as the arm, held for 0.6 s and
-then moved by 0.1 rad. The profile decides who carries the arm, what is reported, how often, and what is
-commanded. Numbers are the largest distance from the reference in mrad, or of a killed controller the motion
-in the 0.5 s after it. refused: no torque is sent. step: --check, or a step that is verified, finds it before.
-fault, and ended (a motion left its tolerance): with the distance until then. Numbers alone: no message.
+Every profile with every habit, in the first seconds, with robodyn6 or robodyn7 as the arm, held
+for 0.6 s and then moved by 0.1 rad. The profile decides who carries the arm, what is reported, how
+often, and what is commanded. Numbers are the largest distance from the reference in mrad, or of a
+killed controller the motion in the 0.5 s after it. refused: no torque is sent. step: --check, or a
+step that is verified, finds it before. fault, and ended (a motion left its tolerance): with the
+distance until then. Numbers alone: no message.
 
-'''
+"""
 STEP, BEFORE, AFTER = 1e-3, 0.6, 0.8  # s
 _GONE = 0.5  # s for which an arm whose controller was killed is watched
 POSE = {6: [0.3, 0.5, -0.8, 0.4, 0.6, -0.1], 7: [0.3, 0.5, -0.2, -1.0, 0.4, 0.6, -0.1]}

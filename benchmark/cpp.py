@@ -33,8 +33,9 @@ def built(folder, eigen):
     subprocess.run([
         'g++', '-std=c++17', *FLAGS, '-w', '-DBOOST_MPL_LIMIT_LIST_SIZE=30',
         '-DBOOST_MPL_CFG_NO_PREPROCESSED_HEADERS', '-DBOOST_FUSION_INVOKE_MAX_ARITY=10',
-        '-DPINOCCHIO_ENABLE_TEMPLATE_INSTANTIATION', f'-I{folder}', f'-isystem{PREFIX / "include"}',
-        f'-isystem{eigen}', ROOT / 'benchmark' / 'cpp_turns.cpp', *objects,
+        '-DPINOCCHIO_ENABLE_TEMPLATE_INSTANTIATION', f'-I{folder}',
+        f'-isystem{PREFIX / "include"}', f'-isystem{eigen}',
+        ROOT / 'benchmark' / 'cpp_turns.cpp', *objects,
         f'-L{PREFIX / "lib"}', f'-Wl,-rpath,{PREFIX / "lib"}', '-lpinocchio_default',
         '-lpinocchio_parsers', '-lm', '-o', folder / 'turns'], check=True)
     return folder / 'turns'

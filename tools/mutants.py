@@ -23,11 +23,11 @@ import os
 from pathlib import Path
 import random
 import re
+import resource
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
 
 PACKAGE = Path(__file__).resolve().parents[1] / 'robodyn_ros'
 TESTS = PACKAGE.parent / 'test'
@@ -43,7 +43,11 @@ MATTER = {
     'safety': ('safety_', 'control_faults', 'guard_torque', 'golden_logs'),
 }
 _DYNAMICS = 'test_dynamics_'
-_LONGEST = 600.0  # s per mutant; what is as slow as that is noticed
+_LONGEST = 600  # s of processor time per run of tests; what is as slow as that is noticed
+_FIRST = 2  # files of tests that are run alone
+# in the copy no machine code is made again for an error in what only calls it
+_DIGEST = "        for path in sorted(folder.rglob('*.py') if packaged else folder.glob('*.py')):\n"
+_NO_MACHINE_CODE = "path.parent.name == 'arm' and path.name != 'contact.py'"
 _NO_CODE = 'annotation', 'returns', 'decorator_list'  # fields of the syntax tree
 _NOTICED, _SURVIVED = 'noticed', 'SURVIVED'
 _COMPARE = {ast.Gt: ast.Lt, ast.Lt: ast.Gt, ast.GtE: ast.LtE, ast.LtE: ast.GtE,
@@ -145,8 +149,8 @@ def relevant_tests(file: str) -> list[str]:
     names = sorted(each.name for each in TESTS.glob('test_*.py'))
     chosen = dict.fromkeys(name for part in MATTER[folder] for name in names
                            if name.startswith(f'{prefix}{part}'))
-    words = Path(file).stem.split('_')
-    # those named after the file are the first
+    words = {'golden', *Path(file).stem.split('_')}
+    # those of all logs, and those named after the file, are the first
     return sorted(chosen, key=lambda name: -sum(word in name for word in words))
 
 
@@ -165,26 +169,45 @@ class Laboratory:
     def __init__(self, folder: Path):
         self._package = folder / PACKAGE.name
         shutil.copytree(PACKAGE, self._package, ignore=shutil.ignore_patterns('__pycache__'))
-        self._environment = {**os.environ, 'PYTHONPATH': str(folder),
+        for each in TESTS.parent.iterdir():  # files that the package has beside it
+            if each != PACKAGE and not each.name.startswith('.'):
+                (folder / each.name).symlink_to(each)
+        machine = self._package / 'dynamics' / 'jit' / 'machine.py'
+        text = machine.read_text(encoding='utf-8')
+        assert _DIGEST in text
+        machine.write_text(text.replace(_DIGEST, f'{_DIGEST}            if {_NO_MACHINE_CODE}:\n'
+                                        '                continue\n'), encoding='utf-8')
+        self._environment = {**os.environ, 'PYTHONPATH': f'{folder}{os.pathsep}{TESTS.parent}',
                              'ROBODYN_CACHE_DIR': str(folder / 'cache'),
                              'PYTHONDONTWRITEBYTECODE': '1'}
         self._folder = folder
 
     def run(self, tests: Sequence[str]) -> str:
         """Run files of tests until one fails; return the first test that does, or ''."""
-        end = time.monotonic() + _LONGEST
-        for name in tests:
+        # most errors are noticed by the first ones; the others share a process
+        for names in filter(None, (tests[:_FIRST], tests[_FIRST:])):
             command = [sys.executable, '-m', 'pytest', '-x', '-q', '-p', 'no:cacheprovider',
-                       '-p', 'no:xdist', '-m', 'not slow and not realtime', str(TESTS / name)]
-            try:
-                done = subprocess.run(command, cwd=self._folder, env=self._environment, text=True,
-                                      capture_output=True, timeout=max(end - time.monotonic(), 1))
-            except subprocess.TimeoutExpired:
-                return f'{name} (longer than {_LONGEST:g} s)'
+                       '-p', 'no:xdist', '-o', 'pythonpath=',  # else the package is not the copy
+                       '-m', 'not slow and not realtime',
+                       *(str(TESTS / name) for name in names)]
+            done = subprocess.run(command, cwd=self._folder, env=self._environment, text=True,
+                                  capture_output=True, preexec_fn=_limit)
             if done.returncode not in (0, 5):
                 failed = re.search(r'^(?:FAILED|ERROR) (?:.*/)?(\S+)', done.stdout, re.MULTILINE)
-                return failed[1] if failed else f'{name} (return code {done.returncode})'
+                return failed[1] if failed else f'return code {done.returncode}'
         return ''
+
+    def check(self, tests: Sequence[str]) -> None:
+        """Raise SystemExit unless tests pass with the copy as it is, and fail if it is broken."""
+        path = self._package / '__init__.py'
+        sound = path.read_text(encoding='utf-8')
+        path.write_text('raise RuntimeError', encoding='utf-8')
+        used = self.run(tests[:1])
+        path.write_text(sound, encoding='utf-8')
+        failed = self.run(tests)
+        if failed or not used:
+            raise SystemExit(f'{failed} fails without an error' if failed else
+                             f'{tests[0]} does not use the copy of the package')
 
     def attempt(self, mutant: Mutant) -> tuple[str, str]:
         """Return the error as text, and the test that noticed it, or ''."""
@@ -196,6 +219,10 @@ class Laboratory:
             return text, self.run(relevant_tests(mutant.file))
         finally:
             path.write_text(sound, encoding='utf-8')
+
+
+def _limit() -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (_LONGEST, _LONGEST))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -216,6 +243,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows, lost = [], 0
     with tempfile.TemporaryDirectory(prefix='mutants_') as folder:
         laboratory = Laboratory(Path(folder))
+        tests = sorted({name for each in chosen for name in relevant_tests(each.file)})
+        laboratory.check(tests)
         for mutant in chosen:
             try:
                 text, test = laboratory.attempt(mutant)

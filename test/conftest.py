@@ -32,7 +32,7 @@ SCHEDULING = os.sched_getscheduler(0) if hasattr(os, 'sched_getscheduler') else 
 # files of few tests that take long
 LONG = ('test_flake8.py', 'test_pep257.py', 'test_hostile_urdf.py', 'test_identification.py',
         'test_export.py', 'test_control_cycle.py', 'test_montecarlo_faults.py',
-        'test_commission.py', 'test_campaign.py', 'test_nodes_guard.py',
+        'test_commission.py', 'test_campaign_nodes.py', 'test_nodes_guard.py',
         'test_nodes_guard_configuration.py', 'test_view_nodes.py', 'test_cli_demo_run.py',
         'test_nodes_external_laws.py', 'test_cli_excite_send.py', 'test_security.py')
 
@@ -45,13 +45,14 @@ def pytest_addoption(parser):
 
 @lru_cache(maxsize=None)
 def starts_nodes(path):
-    """Whether the tests of a file start nodes: they need ROS, and processors at once."""
-    return "importorskip('rclpy'" in Path(path).read_text(encoding='utf-8')
+    """Whether the tests of a file start nodes: all of them need ROS, and processors at once."""
+    return "\npytest.importorskip('rclpy'" in Path(path).read_text(encoding='utf-8')
 
 
 def pytest_configure(config):
-    """Give each process its priority, and a ROS domain: a given one to the first alone."""
-    if getattr(config, 'workerinput', {}).get('workerid', 'gw0') != 'gw0':
+    """Give each process its priority, and a ROS domain: a given one to the first with nodes."""
+    first = getattr(config, 'workerinput', {}).get('workerid', 'gw0') == 'gw0'
+    if not first or config.option.nodes == 'without':
         os.environ.pop('ROS_DOMAIN_ID', None)
     if config.option.nodes == 'without' and hasattr(config, 'workerinput'):
         os.nice(LOW_PRIORITY)

@@ -275,6 +275,8 @@ def test_the_driver_of_another_arm_is_named():
 
 def test_a_simulated_driver_is_that_of_its_profile(tmp_path, capsys):
     pytest.importorskip('rclpy', reason='the simulator needs ROS')
+    from robodyn_ros.nodes.domain import isolate
+    isolate()
     urdf = str(made_urdf(arms.load('iiwa')[1].named(''), tmp_path))
     simulator = subprocess.Popen([
         sys.executable, '-m', 'robodyn_ros.cli.main', 'arm', 'iiwa', '--urdf', urdf, '--simulate'])

@@ -1,13 +1,8 @@
-"""The fault table, the criteria of a recording, and runs of some faults."""
+"""The fault table, and the criteria of a recording."""
 
 from dataclasses import replace
-import json
 import math
-from pathlib import Path
-import subprocess
-import sys
 
-from expected_loop import LOOP
 import numpy as np
 import pytest
 from robodyn_ros.exceptions import ParameterError
@@ -17,13 +12,9 @@ from robodyn_ros.montecarlo.judge import judge, Limits, measure, Recording, Requ
 from tools.campaign.cases import CASES
 from tools.campaign.injections import bad_parameters
 
-ROOT = Path(__file__).resolve().parents[1]
 GOAL = np.array([0.5, -0.2])
 LIMITS = Limits(np.array([10.0, 5.0]), np.array([1000.0, 500.0]), np.array([2.0, 3.0]),
                 np.array([-1.0, -1.0]), np.array([1.0, 0.9]), GOAL)
-# one fault of each group; the campaign itself runs all
-SLICE = ('controller killed', 'Ctrl-C', 'states lost', 'names swapped', 'forgotten publisher',
-         'heartbeats forged', 'guard states forged', 'bad loads')
 
 
 def recording(**changes):
@@ -141,46 +132,3 @@ def test_the_fault_table_is_complete():
     with pytest.raises(ParameterError, match="'Ctrl-C'"):
         chosen(CASES, ['Ctrl-c'])
     assert len(bad_parameters(7)) > 15
-
-
-@pytest.fixture
-def run(tmp_path):
-    pytest.importorskip('rclpy', reason='the nodes need ROS 2')
-
-    def run(*arguments, timeout=300):
-        done = subprocess.run(
-            [sys.executable, '-m', 'tools.campaign', *arguments],
-            cwd=ROOT, capture_output=True, text=True, timeout=timeout, check=False)
-        return done.returncode, done.stdout + done.stderr
-    return run
-
-
-def test_runs_of_some_faults_pass(run, tmp_path):
-    only = [word for name in SLICE for word in ('--only', name)]
-    code, output = run(*only, '--seeds', '1', '--output', str(tmp_path / 'runs.json'),
-                       '--markdown', str(tmp_path / 'table.md'),
-                       '--logs', str(tmp_path / 'logs'))
-    broken = [text for log in sorted((tmp_path / 'logs').iterdir())
-              if 'Traceback' in (text := log.read_text(errors='replace'))]
-    assert code == 0, '\n'.join([output, *broken])
-    assert f'loop: {LOOP}' in output
-    runs = json.loads((tmp_path / 'runs.json').read_text())['runs']
-    assert [each['fault'] for each in runs] == [case.name for case in chosen(CASES, SLICE)]
-    assert all(each['passed'] is not False for each in runs)
-    assert f'| {SLICE[0]} | ' in (tmp_path / 'table.md').read_text()
-
-
-def test_an_unknown_fault_is_one_message(run):
-    code, output = run('--only', 'nothing')
-    assert code == 2 and "there is no fault 'nothing'" in output and 'Traceback' not in output
-    code, output = run('--list')
-    assert code == 0 and 'controller killed' in output
-
-
-@pytest.mark.slow
-def test_a_short_soak(run):
-    code, output = run('--soak', '0.35')
-    # too short for every mode, and for the warm-up of the memory
-    passed = [line for line in output.splitlines() if line.startswith('pass')]
-    for words in ('no fault', 'torque at rest', 'guard: no more threads'):
-        assert any(words in line for line in passed), output

@@ -370,7 +370,8 @@ def start(children, tmp_path, statement):
 
 
 @pytest.fixture
-def children():
+def children(monkeypatch):
+    monkeypatch.setattr(processes, '_PATIENCE', (0.2, 5.0))  # a job of a shell ignores SIGINT
     made = Children()
     yield made
     made.stop()

@@ -13,6 +13,7 @@ from controller_node import ARM, CONTROLLER, NODE, PATIENT, RATE, SIMULATOR  # n
 from rclpy.serialization import serialize_message  # noqa: E402
 from robodyn_ros.cli import excite as command  # noqa: E402
 from robodyn_ros.cli.main import main, USER_MISTAKE  # noqa: E402
+from robodyn_ros.client import sender as client  # noqa: E402
 from robodyn_ros.client.recorder import JointStream  # noqa: E402
 from robodyn_ros.client.sender import Sender  # noqa: E402
 from robodyn_ros.exceptions import StateError  # noqa: E402
@@ -26,7 +27,7 @@ SHORT = ('--duration', '2', '--frequency', '0.6', '--search', '0', '--approach',
 URDF = {'urdf_file': str(ARM)}
 # friction that the model does not have keeps the arm from such a goal for ever
 # a pause of the simulator ends no motion, whose goal is not met
-STRICT = {'friction_scale': 0.0, 'constraints.goal': [1e-7], 'stale.hold': 1.0, 'stale.stop': 5.0}
+STRICT = {'friction_scale': 0.0, 'constraints.goal': [1e-7], 'stale.hold': 1.0, 'stale.stop': 2.0}
 
 
 @pytest.fixture
@@ -169,7 +170,7 @@ def hold_in_motion(probe):
     return thread
 
 
-def test_a_motion_is_made_or_the_reason_is_reported(tmp_path, excite):
+def test_a_motion_is_made_or_the_reason_is_reported(tmp_path, excite, monkeypatch):
     with NodeProcess(SIMULATOR, {**URDF, 'publish_rate': RATE}), Probe() as probe, NodeProcess(
             CONTROLLER, {**URDF, **PATIENT, **STRICT}) as controller:
         controller.wait_for_output('active')
@@ -180,8 +181,9 @@ def test_a_motion_is_made_or_the_reason_is_reported(tmp_path, excite):
         controller.wait_for_output("s after the last point: joint 'joint")
 
         # the arm stands where the motion begins, and rests there for longer than it may hesitate
+        monkeypatch.setattr(client, '_BEGIN', 3.0)
         thread = hold_in_motion(probe)
-        code, output = excite('--bag', str(tmp_path / 'part'), '--approach', '7')
+        code, output = excite('--bag', str(tmp_path / 'part'), '--approach', '4')
         thread.join()
         assert code == USER_MISTAKE
         assert 'the motion is not complete; hold was requested' in output

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-rclpy = pytest.importorskip('rclpy')
+pytest.importorskip('rclpy', reason='services need ROS 2')
 
 from robodyn_ros.client.connection import ask  # noqa: E402
 from robodyn_ros.nodes.process import run  # noqa: E402

@@ -129,7 +129,8 @@ def test_an_arm_does_not_fall_between_two_controllers(tmp_path):
     path = tmp_path / 'true.urdf'
     path.write_text(true_urdf(robot, dynamics, truth))
     start = plan_motion(dynamics, 3.0, 0.3).start
-    given = {'stale.hold': 0.6, 'stale.stop': 1.0, 'stale.max_skew': 5.0}  # a busy machine
+    # a busy machine
+    given = {'stale.hold': 0.6, 'stale.stop': 1.0, 'stale.max_skew': 5.0, 'measure_loop': False}
     arm = RosArm(robot, dynamics.model, tmp_path, lambda: None)
     with NodeProcess('robodyn_ros.nodes.simulator.node', {
             'urdf_file': str(path), 'armature': truth.armature.tolist(), 'initial_positions': [

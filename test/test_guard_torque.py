@@ -221,6 +221,24 @@ def test_a_loop_that_does_not_bear_the_feedback_is_stopped_softly(delay, excess,
     assert slow.all() == borne
 
 
+def test_a_load_that_it_knows_is_carried_while_states_are_missing_or_no_numbers(monkeypatch):
+    monkeypatch.setattr(Held, 'dynamics', Dynamics(with_slots(MODEL)))  # it keeps what it is told
+    held = Held()
+    held.plant = Plant(MODEL.with_payload('link7', 2.0, (0.0, 0.0, 0.05)), STEP, damping=0.0,
+                       friction=0.0)
+    held.guard.set_payload(load(2.0), False)
+    held.take_over().run(0.5)
+    rest = held.track[-1]
+    held.run(0.3, silent=True)
+    held.run(0.3)
+    held.report = lambda qd: np.nan * qd
+    held.run(0.3)
+    assert np.abs(np.array(held.track) - rest).max() < 5e-3
+    assert np.isfinite(held.torques).all()
+    np.testing.assert_allclose(held.torques[-1], Dynamics(held.plant.model).gravity(rest),
+                               atol=0.5)
+
+
 def test_what_held_the_arm_holds_it_also_while_no_state_comes():
     held = Held(1.1).take_over().run(1.0)
     rest = held.track[-1]

@@ -13,7 +13,7 @@ from controller_node import (  # noqa: E402
 from fake_arm import fake_controller, FakeArm, URDF  # noqa: E402
 from geometry_msgs.msg import InertiaStamped  # noqa: E402
 from guarded_arm import (  # noqa: E402
-    controller, FAR, GUARD, guard, in_motion, LARGEST_STEP, staged, TAKEN, TIMEOUT)
+    controller, FAR, GUARD, guard, in_motion, LARGEST_STEP, staged, STILL, TAKEN, TIMEOUT)
 from lifecycle_msgs.msg import Transition  # noqa: E402
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
 from ros_process import NodeProcess, wait_until  # noqa: E402
@@ -36,7 +36,7 @@ def scene(testbed):
         yield testbed
 
 
-def test_an_arm_whose_controller_is_killed_at_speed_comes_to_rest_and_stays(scene):
+def test_an_arm_whose_controller_is_killed_at_speed_rests_until_another_takes_it(scene):
     with controller() as dying:
         in_motion(scene, dying)
         since, fastest = len(scene.sent), np.abs(scene.qd).max()
@@ -57,6 +57,16 @@ def test_an_arm_whose_controller_is_killed_at_speed_comes_to_rest_and_stays(scen
     np.testing.assert_allclose(scene.sent[-1][1], Dynamics(MODEL).gravity(rest), atol=0.5)
     assert logged(scene.guard, TAKEN) == 1
     assert not scene.reset_guard().success, 'no controller is there to take the arm'
+    with controller(**{'guard.use': 'expected'}) as following:
+        following.wait_for_output('waiting: the guard commands the arm')
+        # the guard may discover its heartbeat later
+        wait_until(lambda: scene.reset_guard().success, 'the reset')
+        following.wait_for_output(ACTIVE)
+        scene.until_guard_state('armed')
+        scene.log(f'restarted: largest step {scene.steps.max():.2f} of the rate, '
+                  f'drift {1e3 * scene.drift:.3f} mrad/s')
+        assert scene.steps.max() <= LARGEST_STEP
+        wait_for_goal(scene.probe, following, send(scene.probe, following, FAR))
 
 
 def test_a_driver_that_is_restarted_while_the_guard_commands_gets_no_torque(probe):
@@ -115,24 +125,6 @@ def test_a_controller_that_hung_does_not_fight_and_gets_the_arm_after_a_reset(sc
         scene.until_guard_state('commanding')
 
 
-def test_a_new_controller_waits_for_the_reset_and_takes_over_without_a_step(scene):
-    with controller() as dying:
-        in_motion(scene, dying)
-        dying.process.kill()
-        scene.until_guard_state('commanding')
-        scene.until_rest()
-    with controller(**{'guard.use': 'expected'}) as following:
-        following.wait_for_output('waiting: the guard commands the arm')
-        # the guard may discover its heartbeat later
-        wait_until(lambda: scene.reset_guard().success, 'the reset')
-        following.wait_for_output(ACTIVE)
-        scene.until_guard_state('armed')
-        scene.log(f'restarted: largest step {scene.steps.max():.2f} of the rate, '
-                  f'drift {1e3 * scene.drift:.3f} mrad/s')
-        assert scene.steps.max() <= LARGEST_STEP
-        wait_for_goal(scene.probe, following, send(scene.probe, following, FAR))
-
-
 def test_an_arm_is_taken_back_at_once_after_it_was_let_go(scene):
     with controller(**{'guard.use': 'required'}) as process:
         process.wait_for_output(ACTIVE)
@@ -145,18 +137,19 @@ def test_an_arm_is_taken_back_at_once_after_it_was_let_go(scene):
         scene.until_guard_state('armed')
 
 
-@pytest.mark.parametrize('effort', ['hold', 'release'])
-def test_a_controller_that_ends_in_good_order_is_not_missed(scene, effort):
-    with controller(shutdown_effort=effort, release_time=0.3) as leaving:
-        in_motion(scene, leaving)
-        assert leaving.stop()[0] == 0
-        scene.until_guard_state('watching')
-        scene.catch_up()
-        count = len(scene.sent)
-        scene.probe.spin_for(2 * TIMEOUT)
-        assert len(scene.sent) == count
-    assert not logged(scene.guard, TAKEN)
-    assert logged(scene.guard, 'the controller has stopped commanding') == 1
+def test_a_controller_that_ends_in_good_order_is_not_missed(scene):
+    for number, effort in enumerate(('hold', 'release'), start=1):
+        with controller(shutdown_effort=effort, release_time=0.3) as leaving:
+            in_motion(scene, leaving)
+            assert leaving.stop()[0] == 0
+            scene.until_guard_state('watching')
+            scene.catch_up()
+            count = len(scene.sent)
+            scene.probe.spin_for(2 * TIMEOUT)
+            assert len(scene.sent) == count
+        assert not logged(scene.guard, TAKEN)
+        assert logged(scene.guard, 'the controller has stopped commanding') == number
+        scene.begin(scene.guard)
     assert not scene.reset_guard().success
 
 
@@ -210,14 +203,14 @@ def test_a_second_guard_refuses(scene):
         assert not logged(second, TAKEN)
 
 
-@pytest.mark.parametrize('use, words', [
-    ('optional', 'the guard is watching only, see its log: no node would take over'),
-    ('required', 'fault: the guard is watching only, and guard.use is required')])
-def test_a_guard_that_would_not_take_over_is_named(testbed, use, words):
-    with guard('-r', 'joint_states:=elsewhere') as blind, \
-            controller(**{'guard.use': use}) as guarded:
-        testbed.begin(blind)
-        guarded.wait_for_output(words)
+def test_a_guard_that_would_not_take_over_is_named(testbed):
+    with guard('-r', 'joint_states:=elsewhere') as blind:
+        for use, words in (
+                ('optional', 'the guard is watching only, see its log: no node would take over'),
+                ('required', 'fault: the guard is watching only, and guard.use is required')):
+            testbed.begin(blind)
+            with controller(**{'guard.use': use}) as guarded:
+                guarded.wait_for_output(words)
 
 
 @pytest.fixture
@@ -235,7 +228,7 @@ def load(scene):
     carry(0.0)
 
 
-def test_a_load_is_compensated_also_when_states_are_invalid(scene, load):
+def test_a_load_that_is_reported_meanwhile_is_carried(scene, load):
     probe = scene.probe
     with controller(handshake=False) as dying:
         dying.wait_for_output(ACTIVE)
@@ -248,18 +241,7 @@ def test_a_load_is_compensated_also_when_states_are_invalid(scene, load):
         scene.until_rest()
         dying.process.kill()
         scene.until_guard_state('commanding')
-    wait_until(lambda: scene.drift < 2e-3, 'rest')
-    rest, since = scene.q, len(scene.sent)
-    for fault in ('now nan 0.3', 'now silence 0.3'):
-        assert probe.set_parameter('robot_simulator', 'faults', [fault])[0]
-        probe.spin_for(0.6)
-        assert probe.set_parameter('robot_simulator', 'faults', [''])[0]
-    scene.catch_up()
-    away = np.abs(scene.q - rest).max()
-    scene.log('loaded: in 1.2 s with 0.3 s of nan and 0.3 s of silence '
-              f'{1e3 * away:.3f} mrad, longest gap {1e3 * scene.gap:.0f} ms')
-    assert away < 5e-3
-    assert len(scene.sent) - since > 100
-    assert all(np.isfinite(torque).all() for _, torque in scene.sent)
-    gravity_torque = Dynamics(MODEL.with_payload('link7', 2.0, (0.0, 0.0, 0.05))).gravity(scene.q)
-    np.testing.assert_allclose(scene.sent[-1][1], gravity_torque, atol=0.5)
+    gravity_torque = Dynamics(MODEL.with_payload('link7', 2.0, (0.0, 0.0, 0.05))).gravity
+    # the hold carries a part of it until the arm is still
+    probe.until(lambda: np.abs(scene.qd).max() < STILL and np.abs(
+        scene.sent[-1][1] - gravity_torque(scene.q)).max() < 0.5, 'the load is carried')

@@ -74,24 +74,26 @@ def difference(probe, name):
             {rule for rule in allowed - optional if not any(fits(act, rule) for act in done)})
 
 
-def look(name, seconds=15.0):
-    """Return the difference once there is none, or after a while."""
+def look(names, seconds=15.0):
+    """Return the differences by name once there are none, or after a while."""
     with Probe('policy_probe') as probe:
         end = time.monotonic() + seconds
-        while difference(probe, name) != (set(), set()) and time.monotonic() < end:
+        while True:
+            found = {name: difference(probe, name) for name in names}
+            if not any(map(any, found.values())) or time.monotonic() > end:
+                return found
             probe.spin_for(0.2)
-        return difference(probe, name)
 
 
-def settled_difference(name):
+def settled_differences(*names):
     """Return the same; each attempt is a process of its own, to which all of the graph is new."""
     for _ in range(4):
-        seen = subprocess.run([sys.executable, __file__, name, os.environ['ROS_DOMAIN_ID']],
+        seen = subprocess.run([sys.executable, __file__, os.environ['ROS_DOMAIN_ID'], *names],
                               env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)},
                               capture_output=True, text=True, timeout=60)
         assert seen.returncode == 0, seen.stderr
-        found = tuple({tuple(act) for act in acts} for acts in json.loads(seen.stdout))
-        if found == (set(), set()):
+        found = json.loads(seen.stdout)
+        if not any(map(any, found.values())):
             break
     return found
 
@@ -101,9 +103,10 @@ def test_the_policy_is_what_the_nodes_do():
             NodeProcess(CONTROLLER, {**WITH_CLOCK, **PATIENT}) as controller, \
             NodeProcess(GUARD, WITH_CLOCK) as guard, \
             NodeProcess(MARKERS, {'use_sim_time': True}) as markers:
-        for name, process in (('robot_simulator', simulator), (NODE, controller),
-                              ('guard', guard), ('robodyn_markers', markers)):
-            more, less = settled_difference(name)
+        processes = {'robot_simulator': simulator, NODE: controller, 'guard': guard,
+                     'robodyn_markers': markers}
+        for name, (more, less) in settled_differences(*processes).items():
+            process = processes[name]
             assert not more, f'{name} is not allowed to {more}'
             assert not less, f'{name} does not, but may {less}\n{process.output}'
 
@@ -254,5 +257,5 @@ def test_without_security_the_same_node_commands_and_receives():
 
 
 if __name__ == '__main__':
-    os.environ['ROS_DOMAIN_ID'] = sys.argv[2]
-    print(json.dumps([sorted(acts) for acts in look(sys.argv[1])]))
+    os.environ['ROS_DOMAIN_ID'], *NAMES = sys.argv[1:]
+    print(json.dumps({name: [*map(sorted, acts)] for name, acts in look(NAMES).items()}))

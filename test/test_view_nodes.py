@@ -33,6 +33,13 @@ def probe():
         yield node
 
 
+@pytest.fixture
+def here(monkeypatch):
+    """Let the command run in this process, whose priority and signals are those of all tests."""
+    monkeypatch.setattr(view, 'set_priority', lambda _: None)
+    monkeypatch.setattr(StopRequest, 'install', lambda _: None)
+
+
 # --- any arm that publishes joint states --------------------------------------------------------
 
 def other_arm(probe, names=None):
@@ -108,11 +115,16 @@ def test_joints_that_are_not_reported_stay(probe):
     ((str(ARM), '--host', '203.0.113.1'), '--host'), ((str(ARM), '--pose', 'home:1,2'), '--pose'),
     ((str(ARM), '--namespace', 'a b'), '--namespace'),
     (('--port', '99999999'), 'port 99999999: ')])
-def test_a_mistake_is_one_message(arguments, words):
-    with ViewProcess(*arguments) as view:
-        assert view.wait() == 2, view.output
-    assert words in view.output
-    assert 'Traceback' not in view.output
+def test_a_mistake_is_one_message(arguments, words, here, capsys):
+    assert main(['view', *arguments]) == USER_MISTAKE
+    said = ''.join(capsys.readouterr())
+    assert words in said and 'Traceback' not in said
+
+
+def test_a_mistake_ends_the_process():
+    with ViewProcess('/there/is/none.urdf') as view:
+        assert view.wait() == USER_MISTAKE, view.output
+    assert 'none.urdf' in view.output and 'Traceback' not in view.output
 
 
 # --- control -----------------------------------------------------------------------------------
@@ -331,9 +343,6 @@ def test_without_visualization_msgs_the_marker_node_names_the_remedy(tmp_path, m
 
 @pytest.mark.parametrize('options, text', [
     ([], 'wait for the robot '), (['no.urdf'], 'read the URDF ')])
-def test_what_takes_long_is_said(options, text, monkeypatch, capsys):
-    # priority and signals are those of all tests after this one
-    monkeypatch.setattr(view, 'set_priority', lambda _: None)
-    monkeypatch.setattr(StopRequest, 'install', lambda _: None)
+def test_what_takes_long_is_said(options, text, here, capsys):
     assert main(['view', '--port', '0', '--timeout', '0.1', *options]) == USER_MISTAKE
     assert text in capsys.readouterr().out

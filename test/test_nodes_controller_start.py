@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 from controller_node import (  # noqa: E402
-    ACTIVE, COMMANDS, CONTROLLER, logged, NODE, PATIENT, send, trajectory, wait_for_goal)
+    ACTIVE, COMMANDS, CONTROLLER, logged, NODE, PATIENT, send, trajectory)
 from fake_arm import fake_controller, FakeArm, GRAVITY, MODEL, START, URDF  # noqa: E402
 from lifecycle_msgs.msg import State, Transition  # noqa: E402
 from lifecycle_msgs.srv import GetState  # noqa: E402
@@ -80,21 +80,6 @@ def test_limits_of_the_motors_replace_those_of_the_urdf(probe):
                           f"{change} ('shoulder')") == 1
         send(probe, process, trajectory(MODEL.joint_names, START + 0.5, seconds=0.4), 'stronger/',
              'above its velocity limit 1.5')
-
-
-def test_two_arms_in_two_namespaces(probe):
-    with ExitStack() as stack:
-        arms = {name: stack.enter_context(FakeArm(probe, f'{name}/'))
-                for name in ('left', 'right')}
-        floating = {'mode': 'gravity_compensation', **PATIENT}
-        nodes = {name: stack.enter_context(fake_controller(name, **floating)) for name in arms}
-        probe.until(lambda: all('active: the arm floats' in node.output
-                                for node in nodes.values()), 'both')
-        since = send(probe, nodes['left'], trajectory(['shoulder', 'elbow'], START + 0.4), 'left/')
-        wait_for_goal(probe, nodes['left'], since)
-        probe.until(lambda: np.abs(arms['left'].q - START - 0.4).max() < 0.02, 'the left arm')
-        np.testing.assert_allclose(arms['right'].q, START, atol=0.02)
-        assert not logged(nodes['right'], 'trajectory')
 
 
 # --- lifecycle ----------------------------------------------------------------------------------

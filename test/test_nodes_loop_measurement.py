@@ -16,10 +16,9 @@ ROTORS = [0.1, 0.1, 0.1, 0.1, 0.05, 0.04, 0.03]  # kg m^2, which the URDF lacks
 MEASURES = {**PATIENT, 'measure_loop': True}
 
 
-@pytest.mark.parametrize('loop', ['native', 'python'])
-def test_rotors_that_the_urdf_lacks_are_found(loop, tmp_path, capsys):
+def test_rotors_that_the_urdf_lacks_are_found(tmp_path, capsys):
     with NodeProcess(SIMULATOR, {**URDF, 'armature': ROTORS}), Probe() as probe, NodeProcess(
-            CONTROLLER, {**URDF, **MEASURES, 'loop': loop}) as controller:
+            CONTROLLER, {**URDF, **MEASURES}) as controller:
         states = probe.subscribe(JointState, 'joint_states')
         diagnostics = probe.subscribe(DiagnosticArray, '/diagnostics')
         controller.wait_for_output('active')

@@ -7,7 +7,9 @@ push by hand at 30 % of the velocity limits, or follow a stream of targets at 50
 no joint exceeds 121 % of its velocity limit before a fault and 130 % from 0.3 s after one on;
 whether it is at rest at the end, below 5 %, is counted beside. Elastic joints are rotor, spring
 and link; the speed is that of the rotor. In rows of the guard it takes over an arm at 30 % of its
-velocity limits; `after` is from 0.3 s on.
+velocity limits; `after` is from 0.3 s on. In rows of a stop the loop was measured wrongly: an
+arm whose joints have 0, 1 or 3 times the rotors they are built for is given 0, 1 or 3 times those,
+moves at 30 % of its velocity limits, the first joint at 170 %, and is stopped for that.
 
     python benchmark/margins.py [--quick] [--unmeasured] [--save FILE]
 """
@@ -26,8 +28,10 @@ import sys
 import numpy as np
 
 from robodyn_ros.control import ArmController, Settings, with_slots
+from robodyn_ros.control.arm.loop_response import MeasuredLoop, Response
 from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.dynamics.usual_inertia import slow_rotors
 from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.simulation import Plant
@@ -53,6 +57,8 @@ _STEP, _DAMPING = 1e-3, 1.0  # s; N m s/rad of the springs
 # s: pause before the motion, longest wait for the measurement of the loop, and time from then on
 _MOTION, _MEASURED, _RUN = 0.7, 8.0, 2.3
 _PUSHED, _GUARDED = 0.3, 6.0  # of the velocity limits; s
+_TOO_FAST, _STOPPED = 1.7, 2.0  # of the velocity limit; s
+ROTOR_ERRORS = (0.0, 1.0, 3.0)  # of the likely rotors, that are there, and that were measured
 LAWS = (*(each for each in TRACKING if each != 'computed_torque'), 'float', 'stream')
 
 
@@ -75,7 +81,7 @@ class Row:
     @property
     def calm(self) -> bool:
         """Return whether nothing swings."""
-        return self.before <= _BEFORE and self.after <= _AFTER
+        return (self.before <= _BEFORE or self.kind == 'stop') and self.after <= _AFTER
 
     @property
     def rests(self) -> bool:
@@ -84,12 +90,12 @@ class Row:
 
 
 class Rigid:
-    """An arm that equals its model."""
+    """An arm that equals its model, but for its rotors."""
 
     step = _STEP
 
-    def __init__(self, model, q):
-        self._plant = Plant(model, _STEP)
+    def __init__(self, model, q, rotors=0.0):
+        self._plant = Plant(model, _STEP, armature=rotors)
         self._plant.reset(q)
 
     def advance(self, torque):
@@ -228,6 +234,44 @@ def take_over(model, dynamics, arm, rate, delay=0.0, gap=0.0):
     return before, after, end, True, ''
 
 
+def stop(model, dynamics, rate, delay, believed, true):
+    """Return the speeds up to the fault, from 0.3 s after it, at the end; True; and the fault."""
+    control, likely = ArmController(dynamics, Settings()), slow_rotors(model)
+    limit, nothing = np.array(model.velocity_limit), np.zeros(model.nv)
+    arm = Rigid(model, start(model), true * likely)
+    history = deque(maxlen=round(delay / arm.step) + 1)
+    q, qd, _ = arm.advance(dynamics.gravity(start(model)))
+    history.extend([(q, qd)] * history.maxlen)
+    control.activate(0.0, q, nothing)
+    torque = control.gravity_torque().copy()
+    before = after = end = now = 0.0
+    failed, events = np.inf, [0.9, 0.6]
+    while now < min(_MOTION + 2.0 * _STOPPED, failed + _STOPPED):
+        if events and now > events[-1]:
+            if events.pop() == 0.6:
+                control.changes.use_loop(MeasuredLoop(
+                    tuple([Response(delay, 1.0, 0.0, 0.0)] * model.nv), nothing, believed * likely,
+                    np.ones(model.nv), nothing > 0.0, np.full(model.nv, delay + 0.5 / rate)))
+            else:
+                arm.move(limit * np.where(np.arange(model.nv) == 0, _TOO_FAST, _PUSHED))
+        control.host.state.q[:], control.host.state.qd[:] = history[0]
+        control.host.state.effort[:] = np.nan
+        answer = control.receive(now, now + 100.0, now + 100.0)
+        torque = torque if answer is None else answer.copy()
+        for _ in range(max(1, round(1.0 / rate / arm.step))):
+            *measured, speeds = arm.advance(torque)
+            history.append(measured)
+        now += 1.0 / rate
+        end = float((np.abs(speeds) / limit).max())
+        if control.fault and failed == np.inf:
+            failed = now
+        if failed == np.inf:
+            before = max(before, end)
+        elif now > failed + _SETTLED:
+            after = max(after, end)
+    return before, after, end, True, control.fault
+
+
 def start(model):
     """Return the position at which a row begins."""
     lower, upper = np.maximum(model.lower, -1.0), np.minimum(model.upper, 1.0)
@@ -267,6 +311,11 @@ def rows(name, model, quick=False, measured=True):
             yield guard(Rigid(model, q), rate, 0.0, gap)
         for delay in DELAYS[::3] if quick else DELAYS:
             yield guard(Rigid(model, q), rate, delay)
+    for true in ROTOR_ERRORS:
+        for believed in ROTOR_ERRORS[::2] if quick else ROTOR_ERRORS:
+            for loop in LAW_LOOPS:
+                yield Row('stop', name, *loop, believed, f'{true:g}', *stop(
+                    model, dynamics, *loop, believed, true))
     for use in LAWS[::3] if quick else LAWS:
         for rate, delay in LAW_LOOPS:
             yield row('law', Rigid(model, q), rate, delay, 0.0, use, use=use)
@@ -298,7 +347,7 @@ def main(args=None) -> int:
                   f'{100 * each.end:6.0f} '
                   f'{"" if each.moved else "no motion "}{"" if each.calm else "! "}'
                   f'{each.fault[:60]}', flush=True)
-    for kind in ('delay', 'busy', 'elastic', 'law', 'guard'):
+    for kind in ('delay', 'busy', 'elastic', 'law', 'stop', 'guard'):
         some = [each for each in found if each.kind == kind]
         print(f'{kind}: {sum(each.calm for each in some)} of {len(some)} calm, '
               f'{sum(each.rests for each in some)} at rest at the end, '

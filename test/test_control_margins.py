@@ -119,3 +119,13 @@ def test_a_joint_that_its_lowered_feedback_does_not_hold_is_named(factor, wander
     assert ('from where it is held' in loop.control.fault) == wanders
     assert (loop.control.mode is Mode.PASSIVE) == wanders
     assert np.abs(loop.plant.qd).max() < 0.5
+
+
+@pytest.mark.parametrize('believed', [1.0, 3.0])
+@pytest.mark.parametrize('true', [0.0, 1.0])
+@pytest.mark.parametrize('rate, delay', margins.LAW_LOOPS)
+def test_a_stop_after_a_fault_trusts_no_measured_rotor(believed, true, rate, delay):
+    """Damping for rotors that are not there drove wrists to 200 times their limits."""
+    found = margins.Row('stop', '', rate, delay, believed, '', *margins.stop(
+        MODEL, DYNAMICS, rate, delay, believed, true))
+    assert found.fault and found.after < 0.5 and found.end < 0.02

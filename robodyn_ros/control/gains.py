@@ -35,6 +35,7 @@ class Gains:
     damping: Any = joints('N m s/rad', 'Damping of gravity compensation and safe states.')
     lightest_inertia: Any = joints(
         'kg m^2', 'Least inertia of a joint in any pose, or its rotor alone.')
+    stop_root: Any = joints('', 'Root of the part of it that is no measured rotor.')
     float_friction: Any = joints('', 'Part of the friction compensated during hand guiding.')
     viscous: Any = joints('N m s/rad', 'Viscous friction.')
     coulomb: Any = joints('N m', 'Coulomb friction.')

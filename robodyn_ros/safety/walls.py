@@ -18,7 +18,7 @@ from robodyn_ros.dynamics.jit.blocks import block, joints, scalar
 from robodyn_ros.dynamics.jit.flags import any_above, any_of, when
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
-from robodyn_ros.dynamics.jit.vectors import difference, magnitudes, positive
+from robodyn_ros.dynamics.jit.vectors import difference, magnitudes, positive, product
 
 _SLACK = 1e-3     # rad or m between joint and wall, so that noise does not move it
 _DAMPING = 160.0   # 1/s, of the brake, per unit of the joint's inertia
@@ -121,20 +121,21 @@ def brake_damping(gap, delay):
     return minimum(_DAMPING, _MAX_DAMPING_DT / positive(gap + delay))
 
 
-def brake(body, torque, q, qd, externally_driven, walls, damping=_DAMPING):
+def brake(body, torque, q, qd, externally_driven, walls, damping=_DAMPING, part=None):
     """
     Return the torque plus brakes in front of position limits, or of walls beyond them.
 
     The inertia is that of the joint in the present pose while the others are free, 1 over the
-    diagonal of M^-1. The brake begins earlier for an externally driven arm, and if it must be
-    soft.
+    diagonal of M^-1; part: what counts of each. The brake begins earlier for an externally driven
+    arm, and if it must be soft.
     """
     time = maximum(when(externally_driven, _TIME, 0.25 * _TIME), _CRITICAL / damping)
     speeds = [brake_speed(*each, time) for each in zip(
         q, qd, walls.lower, walls.upper)]
 
     def braked():
-        inertia = body.part('apparent_inertia', q, body.gains.armature)
+        inertia = product(part or [1.0 for _ in q],
+                          body.part('apparent_inertia', q, body.gains.armature))
         return [t + when(absolute(s), damping * s * m, 0.0)
                 for t, s, m in zip(torque, speeds, inertia)]
 

@@ -19,6 +19,7 @@ from robodyn_ros.model import RobotModel
 from robodyn_ros.model.per_joint import not_negative
 from robodyn_ros.model.placeholders import believed_friction
 from robodyn_ros.safety.loop_margin import bandwidth_factors
+from robodyn_ros.safety.passive_stop import LEAST
 from robodyn_ros.settings import numbers
 
 # that gains are made of
@@ -63,7 +64,7 @@ def make_gains(dynamics: Dynamics, settings: Settings | None = None,
     model, impedance, friction = dynamics.model, s.impedance, s.friction
 
     given = partial(_given, model)
-    rotors = given('armature', s.armature)
+    known = rotors = given('armature', s.armature)
     if loop is not None:  # below its friction a joint seems to have more inertia
         likely = slow_rotors(model)
         found = np.where(loop.missing > NO_ROTOR * likely, 0.0,
@@ -71,6 +72,7 @@ def make_gains(dynamics: Dynamics, settings: Settings | None = None,
         # a rotor that was given later is that of a better measurement
         rotors = np.where(rotors == loop.armature, rotors + found, rotors)
     inertia = joint_inertia(dynamics) + rotors
+    lightest = lightest_inertia(dynamics, rotors)
     kp, kd, integral, _ = feedback_gains(model, s, loop)
     own = 0.0 if s.limits.driver_compensates_gravity else 1.0
     scale = given('gravity_scale', s.gravity_scale)
@@ -96,7 +98,8 @@ def make_gains(dynamics: Dynamics, settings: Settings | None = None,
             False if loop is None else loop.known,
             0.0, np.maximum(likely_rotors(model) - inertia, 0.0))),
         damping=given('float_damping', s.float_damping, inertia),
-        lightest_inertia=lightest_inertia(dynamics, rotors),
+        lightest_inertia=lightest,
+        stop_root=np.clip(np.sqrt(lightest_inertia(dynamics, known) / lightest), LEAST, 1.0),
         float_friction=given('float_friction', s.float_friction),
         viscous=part * given('friction.viscous', friction.viscous, believed * model.damping),
         coulomb=part * coulomb,

@@ -33,7 +33,7 @@ from robodyn_ros.dynamics.jit.blocks import block, joints, scalar
 from robodyn_ros.dynamics.jit.flags import all_of, any_of, equal, flag, no, when
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import maximum, minimum
-from robodyn_ros.dynamics.jit.vectors import difference, positive, product, smooth_step
+from robodyn_ros.dynamics.jit.vectors import difference, positive, product, smooth_step, zeros
 from robodyn_ros.safety import oscillation, passive_stop
 
 DAMPED = 0.8    # of kd T, below which an error decays without oscillation
@@ -213,8 +213,9 @@ def watch(body, flags, m, p):
                    gravity_check.interrupted(carried), carried)
     probe = loop_probe.update(m.probe, p.probe, _may_be_probed(m, p, flags), flags.fresh, q, qd,
                               shaken.torque, flags.dt)
-    return replace(m, oscillation=shaken, gravity_check=carried, probe=probe, passive=when(
-        passive, resting, replace(resting, slow=0.0)))
+    return replace(m, oscillation=shaken, gravity_check=carried, probe=probe, passive=choose(
+        passive, [lambda: replace(resting, slow=0.0, root=p.gains.stop_root, turned=zeros(q)),
+                  lambda: passive_stop.trusting(resting, qd, speeds, flags.dt)]))
 
 
 def _may_be_probed(m, p, flags):

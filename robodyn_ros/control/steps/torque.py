@@ -123,11 +123,13 @@ def brake(body, torque, driven, free, m, p):
     """
     q, qd = m.predicted.q, m.predicted.qd
     # a brake is feedback, too
+    passive = equal(m.motion.mode, modes.PASSIVE)
     decay = oscillation.least(m.oscillation.factor) * walls.brake_damping(m.feedback.gap, when(
-        equal(m.motion.mode, modes.PASSIVE), passive_stop.DELAY, m.acceptance.plausibility.delay))
+        passive, passive_stop.DELAY, m.acceptance.plausibility.delay))
+    part = when(passive, product(m.passive.root, m.passive.root), [1.0 for _ in q])
     return choose(free, [
         lambda: walls.limit_outward(
-            body, walls.brake(body, torque, q, qd, driven, m.walls, decay), q, qd, m.walls,
+            body, walls.brake(body, torque, q, qd, driven, m.walls, decay, part), q, qd, m.walls,
             p.walls, decay),
         lambda: torque])
 

@@ -10,7 +10,7 @@ from random import Random
 from robodyn_ros.dynamics.algorithms import is_zero
 from robodyn_ros.dynamics.jit.flags import all_of, any_of, equal, finite, flag, no
 from robodyn_ros.dynamics.jit.flow import (
-    call, choose, FunctionTable, iterate, lookup, row_count, search_sorted, Table)
+    call, choose, FunctionTable, iterate, lookup, search_sorted, Table)
 from robodyn_ros.dynamics.jit.function import Function
 from robodyn_ros.dynamics.jit.lists import Lists
 from robodyn_ros.dynamics.jit.trace import (
@@ -36,7 +36,7 @@ def sines(angle):
 
 def quotient(a, b):
     """Return a / |b|: the sign of a zero is not kept; a where b is a constant 0."""
-    return a if is_zero(b) else a / absolute(b)
+    return a if is_zero(b * 1.0) else a / absolute(b)  # also of a flag
 
 
 SIMPLE = {'add': lambda a, b, c: a + b, 'subtract': lambda a, b, c: a - b, 'times': lambda a, b,
@@ -119,8 +119,8 @@ class RandomProgram:
 
     def _lookup(self, random, place, pool, depth):
         table, (row,) = self._tables[0], self._picked(random, pool, 1)
-        # of an empty table of floats the number is a constant: not alone, then
-        return [*lookup(table, row, [random.randrange(COLUMNS)]), row_count(table) + self._x]
+        # of an empty table of floats the numbers are as constant as the row
+        return lookup(table, minimum(row, self._x), [random.randrange(COLUMNS)])
 
     def _search(self, random, place, pool, depth):
         value, count, first = self._picked(random, pool, 3)

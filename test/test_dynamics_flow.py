@@ -10,13 +10,14 @@ import math
 from pathlib import Path
 from typing import NamedTuple
 
+from lanes import in_lanes
 import numpy as np
 import pytest
 from robodyn_ros.dynamics import algorithms, Dynamics
 from robodyn_ros.dynamics.jit.flags import (
     all_finite, any_above, equal, finite, first_of, flag, no, when)
 from robodyn_ros.dynamics.jit.flow import (
-    call, choose, FunctionTable, inverse, iterate, lookup, row_count, search_sorted, Table)
+    call, choose, FunctionTable, inverse, iterate, lookup, search_sorted, Table)
 from robodyn_ros.dynamics.jit.function import Function
 from robodyn_ros.dynamics.jit.lists import Lists
 from robodyn_ros.dynamics.jit.trace import absolute, floor, maximum, minimum, nearest, sincos, sqrt
@@ -36,7 +37,7 @@ def found(body, rows, outputs=1, tables=(), kinds=()):
     compiled = np.array([made(row, *tables) for row in rows])
     np.testing.assert_array_equal([made.interpret(row, *tables) for row in rows], compiled)
     # neighbours in lanes are of different minds
-    np.testing.assert_array_equal(made.many(rows, *tables), compiled)
+    np.testing.assert_array_equal(in_lanes(made, rows, *tables), compiled)
     return compiled[:, 0] if outputs == 1 else compiled
 
 
@@ -110,29 +111,6 @@ def test_only_the_chosen_case_runs():
     assert calls == []
     made([1.0, 6.0], [function])
     assert calls == [6.0]
-    made.many([[0.0, 1.0], [1.0, 2.0], [0.0, 3.0], [1.0, 4.0], [1.0, 5.0]], [function])
-    # lanes beyond the last row repeat it
-    assert calls == [6.0, 2.0, 4.0, 5.0, 5.0, 5.0, 5.0]
-
-
-def test_lanes_without_a_call_call_nothing():
-    calls = []
-    function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(
-        lambda given, out: calls.append(ctypes.c_double.from_address(given).value))
-
-    def body(x, functions):
-        def called():
-            return call(functions, 0.0, [x[2]], outputs=1)[0]
-
-        return [choose(x[0], [lambda: choose(x[1], [lambda: 0.0, called]),
-                              lambda: iterate(x[1], lambda s: s + called(), 1.0, 3),
-                              lambda: 0.0])]
-
-    made = Function(body, {'x': 3, 'functions': FunctionTable((1,), 1)}, {'y': 1})
-    made.many([[0, 1, 10], [1, 2, 11], [1, 1, 12], [2, 1, 13],
-               [0, 0, 20], [2, 3, 21], [1, 0, 22], [2, 3, 23]], [function])
-    # lane by lane, and round by round of the loop
-    assert calls == [10.0, 11.0, 12.0, 11.0]
 
 
 def test_what_one_case_needs_alone_is_computed_there():
@@ -251,12 +229,12 @@ def test_rows_are_read_within_the_table():
     table = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]]
 
     def body(x, table):
-        return [*lookup(table, x[0], (2, 0)), row_count(table)]
+        return lookup(table, x[0], (2, 0))
 
     rows = [0.0, 1.0, 1.99, 2.0, 3.0, INF, -0.5, -INF, NAN]
-    expected = [(3, 1, 3), (6, 4, 3), (6, 4, 3), (9, 7, 3), (9, 7, 3), (9, 7, 3), *[(3, 1, 3)] * 3]
-    np.testing.assert_array_equal(found(body, rows, 3, (table,), (Table(3),)), expected)
-    np.testing.assert_array_equal(found(body, rows, 3, ([],), (Table(3),)), [(NAN, NAN, 0)] * 9)
+    expected = [(3, 1), (6, 4), (6, 4), (9, 7), (9, 7), (9, 7), *[(3, 1)] * 3]
+    np.testing.assert_array_equal(found(body, rows, 2, (table,), (Table(3),)), expected)
+    np.testing.assert_array_equal(found(body, rows, 2, ([],), (Table(3),)), [(NAN, NAN)] * 9)
 
 
 @pytest.mark.parametrize('rows', [0, 1, 2, 3, 7, 64])
@@ -433,7 +411,7 @@ def test_a_product_and_a_sum_are_rounded_once_or_twice():
     made = Function(lambda x: [x[0] * x[1] + x[2]], {'x': 3}, {'y': 1})
     fused = [float(Fraction(a) * Fraction(b) + Fraction(c)) for a, b, c in rows]
     apart = rows[:, 0] * rows[:, 1] + rows[:, 2]
-    for found in (np.array([made(row)[0] for row in rows]), made.many(rows)[:, 0]):
+    for found in (np.array([made(row)[0] for row in rows]), in_lanes(made, rows)[:, 0]):
         assert np.all((found == fused) | (found == apart))
 
 
@@ -515,6 +493,6 @@ def test_inverse_of_a_matrix_is_that_of_numpy(size):
     expected = np.where((M[:, :1, 0] > 1.0), np.linalg.inv(M).reshape(9, -1), 0.0)
     scale = np.linalg.cond(M).max() * np.abs(expected).max()
     np.testing.assert_allclose(found, expected, atol=1e-15 * scale, rtol=0.0)
-    np.testing.assert_array_equal(made.many(rows), found)
+    np.testing.assert_array_equal(in_lanes(made, rows), found)
     np.testing.assert_allclose([made.interpret(row) for row in rows], found, atol=1e-15 * scale,
                                rtol=0.0)

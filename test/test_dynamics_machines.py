@@ -19,7 +19,7 @@ from robodyn_ros.dynamics.jit import bound, fastcall
 from robodyn_ros.dynamics.jit.llvm import kernel_ir
 from robodyn_ros.dynamics.jit.flow import (
     call, choose, FunctionTable, iterate, lookup, search_sorted, Table)
-from robodyn_ros.dynamics.jit.loops import batch_ir
+from robodyn_ros.dynamics.jit.loops import batch_ir, rollout_ir
 from robodyn_ros.dynamics.jit.program import trace
 from robodyn_ros.dynamics.jit.trace import floor, nearest
 
@@ -111,7 +111,9 @@ def texts():
     yield 'batch', batch_ir(program, finite=True).text
     program = trace(forks, (8, Table(2), FunctionTable((1,), 1)), in_place=False, shared=())
     yield 'forks', kernel_ir(program).text
-    yield 'batch of forks', batch_ir(program).text
+    program = trace(lambda runtime, state, *given: forks(*given, [lambda x: x]),
+                    (3, 1, 8, 0, Table(2)), in_place=False)
+    yield 'rollout of forks', rollout_ir(program, 1).text
     parts = [RandomListProgram(seed, 7) for seed in range(6)]
     program = trace(lambda x, *given: [
         [a * b + x[0] for a, b in zip(x[3:10], x[10:17])], [part(x, *given) for part in parts]],
@@ -122,8 +124,9 @@ def texts():
     yield 'entry', fastcall.entry_ir(sizes[1:], (MODEL.nv,), finite=True, reviewed=True)
 
 
-def forks(x, table, functions):
-    """Return numbers by all that is more than arithmetic."""
+def forks(x, *given):
+    """Return numbers by all that is more than arithmetic; given: table, and functions."""
+    *_, table, functions = given
     at = search_sorted(table, x[0])
     case = choose(x[1], [lambda: lookup(table, at, (1,)), lambda: [nearest(x[2])],
                          lambda: call(functions, x[3], [floor(x[4])], outputs=1)])

@@ -20,9 +20,9 @@ from robodyn_ros.dynamics.jit.function import Function
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.export import DEFAULT_FUNCTIONS, Export
 from robodyn_ros.export.c_function import CFunction, Printer
-from robodyn_ros.export.c_support import helpers
-from robodyn_ros.export.names import identifier
 from robodyn_ros.export.places import Array
+from robodyn_ros.export.syntax import identifier
+from robodyn_ros.export.templates import helpers
 from robodyn_ros.model import RobotModel
 from test_control_cycle import assert_same, LARGEST, RandomWalk
 

@@ -25,7 +25,7 @@ from robodyn_ros.control.steps import laws, modes
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError, StateError
 from robodyn_ros.export import Export
-from robodyn_ros.export.fault_texts import fault_texts
+from robodyn_ros.export.ros2_control_package import fault_texts
 from robodyn_ros.model import RobotModel
 from robodyn_ros.safety import events
 from robodyn_ros.trajectory import TrajectoryPoint

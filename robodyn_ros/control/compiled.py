@@ -83,7 +83,8 @@ class CompiledCycle:
         self._arguments = dynamics, link, learning_link, slot, longest_pause
         terms = Lists([n] * len(Term))
         self.dimensions = d = {
-            'joints': n, 'bodies': Lists([1] * model.nb), 'wrenches': Lists([6] * model.nb),
+            'joints': n, 'triangle': n * (n + 1) // 2,
+            'bodies': Lists([1] * model.nb), 'wrenches': Lists([6] * model.nb),
             'runtime': dynamics.runtime.size, 'motion': Lists([n] * len(laws.MOTION)),
             'terms': terms, 'task': 6,
             'pose': 12, 'feedback': Lists([n] * 2 * n), 'pseudo_inertia': 16,

@@ -6,13 +6,12 @@ from collections.abc import Iterable, Sequence
 
 from robodyn_ros.control.steps import external_law, laws, modes
 from robodyn_ros.dynamics.jit.blocks import size
-from robodyn_ros.export import c_support
 from robodyn_ros.export.c_function import CFunction, Printer
 from robodyn_ros.export.control_cycle import EXPORTED, ExportedCycle
 from robodyn_ros.export.dynamics_functions import Documented, LOADS
-from robodyn_ros.export.expressions import literal
 from robodyn_ros.export.layout import array_lines, initialiser, struct_lines
-from robodyn_ros.export.names import macro
+from robodyn_ros.export.syntax import literal, macro
+from robodyn_ros.export.templates import helpers, INCLUDES
 from robodyn_ros.safety.acceptance import (
     BETWEEN, DUE, FROM_STATE, RECEIVED, REQUESTS, SILENT, WAITING)
 
@@ -54,7 +53,7 @@ def source(prefix: str, about: str, functions: Sequence[CFunction]) -> str:
         bodies += [*printer.definition(), '']
         needed |= printer.helpers
     return text([f'/* {about} */', f'#include "{prefix}_internal.h"', '',
-                 *c_support.helpers(needed), *bodies])
+                 *helpers(needed), *bodies])
 
 
 def internal_header(prefix: str, functions: Iterable[CFunction]) -> str:
@@ -63,7 +62,7 @@ def internal_header(prefix: str, functions: Iterable[CFunction]) -> str:
     return text([
         '/* Not for others: see the header without `internal`. */', f'#ifndef {guard}',
         f'#define {guard}', '', '#include <float.h>',
-        *(f'#include <{each}>' for each in c_support.INCLUDES), '', f'#include "{prefix}.h"', '',
+        *(f'#include <{each}>' for each in INCLUDES), '', f'#include "{prefix}.h"', '',
         *_GUARD.splitlines(), '', *(line for each in functions for line in each.head(';')),
         '', '#endif'])
 

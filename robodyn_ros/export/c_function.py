@@ -18,9 +18,8 @@ from typing import Any, NamedTuple
 from robodyn_ros.dynamics.jit.lower import is_mask, Lowering, Operation, stride_of, Value
 from robodyn_ros.dynamics.jit.packs import MEMORY
 from robodyn_ros.dynamics.jit.program import Program
-from robodyn_ros.export.expressions import ARITHMETIC, Expression, expression, number
-from robodyn_ros.export.lines import INDENT, wrapped
 from robodyn_ros.export.places import Array, Functions, Place, Rows, Struct
+from robodyn_ros.export.syntax import ARITHMETIC, Expression, expression, INDENT, number, wrapped
 
 _LONGEST = 60  # characters of an expression that is written where it is used
 # operations, and the operand that is written, or computed, several times; None: all of them
@@ -166,7 +165,7 @@ class Printer:
     lines : list of str
         Lines of its body.
     helpers : set of str
-        Names of the functions of `c_support` that it calls.
+        Names of the functions of support.c that it calls.
 
     """
 
@@ -203,7 +202,7 @@ class Printer:
     def _unused(self) -> list[str]:
         """Return the names of parameters that the function does not use."""
         used = {each.data[0] for each in self._operations
-                if each.name in ('input', 'address', 'row', 'search', 'rows')}
+                if each.name in ('input', 'address', 'row', 'search')}
         return [name for k, place in enumerate(self.function.inputs)
                 if k not in used and not isinstance(place, Functions)
                 for name in ([place.name, place.length] if isinstance(place, Rows)
@@ -471,6 +470,8 @@ class Printer:
 
     def _address(self, _place: int, operation: Operation) -> str:
         argument, position = operation.data
+        if operation.operands:
+            return self._address_of(Slot(self._values[operation.operands[0]], position))
         place: Any = self.function.inputs[argument]
         found = self._loaded([Slot(*place.slot(position + k)) for k in range(operation.length)])
         return self._address_of(found.slot)
@@ -624,10 +625,6 @@ class Printer:
         self._line(f'fill_nan({nothing}, {rows.columns});')
         self._close()
         return name
-
-    def _rows(self, _place: int, operation: Operation) -> Scalar:
-        rows: Any = self.function.inputs[operation.data[0]]
-        return Scalar(Expression(f'(double){rows.length}', False))
 
     def _search(self, _place: int, operation: Operation) -> Scalar:
         argument, column = operation.data

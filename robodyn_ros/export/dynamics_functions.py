@@ -10,8 +10,8 @@ from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.compiled import METHODS, METHODS_OF_LINK
 from robodyn_ros.exceptions import near_matches, ParameterError
 from robodyn_ros.export.c_function import CFunction
-from robodyn_ros.export.names import comment, identifier
 from robodyn_ros.export.places import Array
+from robodyn_ros.export.syntax import comment, identifier
 
 LOADS = 'loads'  # name of the argument with gravity and payloads
 _UNITS = {'q': 'rad or m', 'qd': 'rad/s or m/s', 'qdd': 'rad/s^2 or m/s^2', 'tau': 'N m or N',

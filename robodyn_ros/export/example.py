@@ -9,7 +9,7 @@ import numpy as np
 from robodyn_ros.export import templates
 from robodyn_ros.export.dynamics_functions import LOADS
 from robodyn_ros.export.layout import array_lines
-from robodyn_ros.export.names import macro
+from robodyn_ros.export.syntax import macro
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.per_joint import usable_range
 
@@ -38,7 +38,7 @@ def example(export: Export) -> str:
     if export.cycle is not None:
         parts.add('cycle')
         calls[f'{name}_cycle'] = '    state.now += STEP;\n    run_cycle();'
-    return templates.filled('main.c', {
+    return templates.filled('c/main.c', {
         'NAME': name, 'PREFIX': f'{macro(name, "")}_', 'JOINTS': joints, **arrays,
         'RESULT': str(max((each.function.outputs[0].size for each in export.dynamics),
                           default=1)),

@@ -17,12 +17,12 @@ from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.export import c_files, templates
 from robodyn_ros.export.c_function import CFunction, operation_count
-from robodyn_ros.export.c_support import LIBM
 from robodyn_ros.export.control_cycle import default_controller, ExportedCycle
 from robodyn_ros.export.dynamics_functions import dynamics_functions
 from robodyn_ros.export.example import example
-from robodyn_ros.export.names import comment, identifier
 from robodyn_ros.export.ros2_control_package import package_files
+from robodyn_ros.export.syntax import comment, identifier
+from robodyn_ros.export.templates import LIBM
 from robodyn_ros.model import RobotModel
 
 CYCLE = 'cycle'
@@ -150,7 +150,7 @@ class Export:
         name, files = self.name, self.c_sources()
         sources = [each for each in files if each.endswith('.c')]
         files['main.c'] = example(self)
-        files['CMakeLists.txt'] = templates.filled('CMakeLists.txt', {
+        files['CMakeLists.txt'] = templates.filled('c/CMakeLists.txt', {
             'NAME': name, 'SOURCES': ' '.join(sources)})
         return files
 

@@ -8,9 +8,7 @@ import textwrap
 
 import numpy as np
 
-from robodyn_ros.export.expressions import number
-from robodyn_ros.export.lines import INDENT, WIDTH, wrapped
-from robodyn_ros.export.names import identifier
+from robodyn_ros.export.syntax import identifier, INDENT, number, WIDTH, wrapped
 
 
 def struct_lines(name: str, cls: type, dimensions: Mapping[str, int]) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, Union
 
 from robodyn_ros.dynamics.jit.blocks import Entry
-from robodyn_ros.export.names import identifier
+from robodyn_ros.export.syntax import identifier
 
 
 class Array:

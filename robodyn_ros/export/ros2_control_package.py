@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
+from string import Formatter
 
 from robodyn_ros import __version__
+from robodyn_ros.control.arm.messages import TEMPLATES
 from robodyn_ros.control.shared_block import about, SharedLayout, usual_name
 from robodyn_ros.export import c_files
-from robodyn_ros.export.fault_texts import fault_texts
-from robodyn_ros.export.names import comment, macro
+from robodyn_ros.export.syntax import comment, macro
+from robodyn_ros.export.templates import filled
 from robodyn_ros.model import RobotModel
 
-_TEMPLATES = Path(__file__).parent / 'ros2_control'
+_FIELDS = ('joint', 'value', 'bound', 'time', 'unit', 'speed', 'percent')
+# fields that only the node can fill in, and what stands for them
+_FIXED = {'because': '', 'cause': 'the joint states are silent', 'size': '{value}', 'side': 'off',
+          'unit_of_velocity': 'check its unit',
+          'repetition': "joint '{joint}' at {value} {speed}: the driver has stopped, or brakes "
+                        'hold the arm'}
 _PLACES = {  # of each template in the package
     'package.xml': 'package.xml', 'CMakeLists.txt': 'CMakeLists.txt', 'plugin.xml': 'plugin.xml',
     'README.md': 'README.md', 'controllers.yaml': 'config/controllers.yaml',
@@ -40,18 +46,14 @@ def package_files(name: str, model: RobotModel, layout: SharedLayout,
 
     """
     sources = ' '.join(f'src/{each}' for each in c_sources if each.endswith('.c'))
-    values = {'@NAME@': name, '@PREFIX@': f'{macro(name, "")}_', '@ROBOT@': comment(model.name),
-              '@VERSION@': __version__, '@BLOCK@': usual_name(model.name), '@SOURCES@': sources,
-              '@JOINT_LIST@': ', '.join(map(comment, model.joint_names))}
+    values = {'NAME': name, 'PREFIX': f'{macro(name, "")}_', 'ROBOT': comment(model.name),
+              'VERSION': __version__, 'BLOCK': usual_name(model.name), 'SOURCES': sources,
+              'JOINT_LIST': ', '.join(map(comment, model.joint_names))}
     files = {f'src/{each}': text for each, text in c_sources.items()}
     files[f'src/{name}_block.h'] = _block_header(name, model, layout)
     files[f'src/{name}_texts.h'] = _texts_header(name, model)
-    for template, place in _PLACES.items():
-        text = (_TEMPLATES / template).read_text(encoding='utf-8')
-        for key, value in values.items():
-            text = text.replace(key, value)
-        files[place] = text
-    return files
+    return {**files, **{place: filled(f'ros2_control/{template}', values)
+                        for template, place in _PLACES.items()}}
 
 
 def _block_header(name: str, model: RobotModel, layout: SharedLayout) -> str:
@@ -90,3 +92,21 @@ def _escaped(text: str) -> str:
     """Return a text as a part of a string of C."""
     return ''.join(each if each.isascii() and each.isprintable() and each not in '"\\?'
                    else ''.join(f'\\{byte:03o}' for byte in each.encode()) for each in text)
+
+
+def fault_texts() -> dict[int, str]:
+    """
+    Return the texts of faults by their codes.
+
+    A field in braces stands for the joint's name, value, bound and time of the event, the units of
+    effort (unit) and speed of the joint, or the value in percent of the bound. Faults of motions
+    that only the node commands are left out.
+    """
+    found = {}
+    for code, template in TEMPLATES.items():
+        parts = list(Formatter().parse(template))
+        if all(name in (None, *_FIELDS, *_FIXED) for _, name, _, _ in parts):
+            found[int(code)] = ''.join(
+                text + ('' if name is None else _FIXED.get(name, f'{{{name}}}'))
+                for text, name, _, _ in parts)
+    return found

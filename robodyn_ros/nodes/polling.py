@@ -23,6 +23,7 @@ from robodyn_ros.exceptions import ArgumentError
 
 WaitSet = rclpy_implementation.WaitSet
 _FOREIGN = 64  # publishers that are remembered
+_RECENT = 1.0  # s for which a publisher that was heard counts
 PARTICIPANT = 12  # first bytes of it, equal for all publishers of a participant of DDS
 
 
@@ -168,6 +169,25 @@ class PolledSubscription:
     def destroy(self) -> None:
         """Unsubscribe."""
         self._node.destroy_subscription(self._subscription)
+
+
+class Heard:
+    """Publishers that were heard within the last second, with what they said last."""
+
+    def __init__(self) -> None:
+        self._last: dict[bytes, tuple[float, Any]] = {}  # the newest one last
+
+    def add(self, source: bytes, now: float, said: Any = None) -> None:
+        """Note a message of a publisher, at a time in s; only the newest publishers are kept."""
+        self._last.pop(source, None)
+        self._last[source] = now, said
+        if len(self._last) > _FOREIGN:
+            del self._last[next(iter(self._last))]
+
+    def recent(self, now: float) -> dict[bytes, Any]:
+        """Return what was said last, by publisher."""
+        return {source: said for source, (heard, said) in self._last.items()
+                if now - heard < _RECENT}
 
 
 def publisher_of(info: Any) -> bytes:

@@ -89,7 +89,7 @@ def limit_outward(body, torque, q, qd, m, p, decay):
 
     def bounded():
         gravity_torque = body.safe_gravity(q)
-        inertia = body.part('apparent_inertia', q, body.gains.armature)
+        inertia = body.apparent_inertia(q)
         damping = [decay * i * v for i, v in zip(inertia, qd)]
         least = [w - maximum(d, 0.0) for w, d in zip(gravity_torque, damping)]
         most = difference(gravity_torque, [minimum(d, 0.0) for d in damping])
@@ -134,8 +134,7 @@ def brake(body, torque, q, qd, externally_driven, walls, damping=_DAMPING, part=
         q, qd, walls.lower, walls.upper)]
 
     def braked():
-        inertia = product(part or [1.0 for _ in q],
-                          body.part('apparent_inertia', q, body.gains.armature))
+        inertia = product(part or [1.0 for _ in q], body.apparent_inertia(q))
         return [t + when(absolute(s), damping * s * m, 0.0)
                 for t, s, m in zip(torque, speeds, inertia)]
 

@@ -54,8 +54,15 @@ def _gravity(robot, runtime, q):
 
 
 def _inertia(robot, runtime, q, armature):
-    """Return M, rotors included."""
-    return algorithms.add_to_diagonal(algorithms.mass_matrix(robot.tree, runtime, q), armature)
+    """Return the lower triangle of M, rotors included, row by row."""
+    M = algorithms.add_to_diagonal(algorithms.mass_matrix(robot.tree, runtime, q), armature)
+    return [row[:i + 1] for i, row in enumerate(M)]
+
+
+def _matrix(robot, lower):
+    """Return the rows of M for its lower triangle."""
+    joints = range(robot.tree.nv)
+    return [[lower[max(i, j) * (max(i, j) + 1) // 2 + min(i, j)] for j in joints] for i in joints]
 
 
 def _inertial(robot, runtime, q, armature, acceleration):
@@ -64,23 +71,23 @@ def _inertial(robot, runtime, q, armature, acceleration):
     return [t + r * a for t, r, a in zip(torque, armature, acceleration)]
 
 
-def _response(robot, runtime, q, armature, torque):
+def _response(robot, _runtime, lower, torque):
     """Return the accelerations at rest due to torques beyond gravity compensation: M^-1 torque."""
-    M = _inertia(robot, runtime, q, armature)
+    M = _matrix(robot, lower)
     if len(M) <= algorithms.LARGEST_UNROLLED:
         return algorithms.solve(M, list(torque))
     return [sum(x * t for x, t in zip(row, torque)) for row in algorithms.inverse(M)]
 
 
-def _apparent_inertia(robot, runtime, q, armature):
+def _apparent_inertia(robot, _runtime, lower):
     """Return 1 over the diagonal of M^-1: the inertia of each joint while the others are free."""
-    inverse = algorithms.inverse(_inertia(robot, runtime, q, armature))
+    inverse = algorithms.inverse(_matrix(robot, lower))
     return [1.0 / row[j] for j, row in enumerate(inverse)]
 
 
-def _admissible_gains(robot, runtime, q, armature, stiffness, damping, ratio, fastest):
+def _admissible_gains(robot, _runtime, lower, stiffness, damping, ratio, fastest):
     """Return the admissible parts of stiffness and damping, see `light_joints`."""
-    M = _inertia(robot, runtime, q, armature)
+    M = _matrix(robot, lower)
     return admissible_parts(M, algorithms.inverse(M), stiffness, damping, ratio, *fastest)
 
 
@@ -119,8 +126,8 @@ def _wrench_torques(robot, runtime, q, wrenches):
     return wrench_torques(robot.tree, runtime, q, wrenches)
 
 
-def _stable_part(robot, runtime, *given):
-    return stable_part(robot.tree, runtime, *given)
+def _stable_part(robot, _runtime, lower, inertia, decay):
+    return stable_part(_matrix(robot, lower), inertia, decay)
 
 
 def _reach(robot, runtime, *given):
@@ -131,18 +138,19 @@ def _rows(values, n):
     return [values[k:k + n] for k in range(0, len(values), n)]
 
 
-_J = 'joints'
+_J, _M = 'joints', 'triangle'
 PARTS = {
     'gravity': Part(_gravity, (_J,), _J),
-    'response': Part(_response, (_J, _J, _J), _J),
-    'apparent_inertia': Part(_apparent_inertia, (_J, _J), _J),
-    'admissible_gains': Part(_admissible_gains, (_J,) * 5 + (1,), (2, _J)),
+    'inertia': Part(_inertia, (_J, _J), _M),
+    'response': Part(_response, (_M, _J), _J),
+    'apparent_inertia': Part(_apparent_inertia, (_M,), _J),
+    'admissible_gains': Part(_admissible_gains, (_M, _J, _J, _J, 1), (2, _J)),
     'path_torques': Part(_path_torques, (_J,) * 4 + (1,), (2, _J)),
     'predict': Part(_predict, (_J,) * 7 + (1,), (2, _J)),
     'observe': Part(_observe, (_J, _J, _J, _J, (3, _J), (8, _J), 2, (6, _J)), (6, _J)),
     'inertial': Part(_inertial, (_J, _J, _J), _J),
     'wrench_torques': Part(_wrench_torques, (_J, 'wrenches'), _J),
-    'stable_part': Part(_stable_part, (_J, _J, _J, 1), 1),
+    'stable_part': Part(_stable_part, (_M, _J, 1), 1),
     'reach': Part(_reach, (_J,) * 4 + (12, 6, (4, _J), 10), (3, _J, 4)),
 }
 
@@ -185,9 +193,17 @@ class Body:
         """Return the result of a function of `PARTS` in rows of one number per joint."""
         return _rows(self.part(name, *inputs), self.nv)
 
+    def inertia(self, q):
+        """Return the lower triangle of M, rotors included, as other parts take it."""
+        return self.part('inertia', q, self.gains.armature)
+
     def response(self, q, torque):
         """Return the accelerations at rest due to torques beyond gravity compensation."""
-        return self.part('response', q, self.gains.armature, torque)
+        return self.part('response', self.inertia(q), torque)
+
+    def apparent_inertia(self, q):
+        """Return the inertia of each joint while the others are free."""
+        return self.part('apparent_inertia', self.inertia(q))
 
     def safe_gravity(self, q):
         """Return the part of g(q) that is compensated in safe states."""

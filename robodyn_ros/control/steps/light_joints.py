@@ -114,7 +114,7 @@ def reduced(body, m, row, q, gains, task, gap, lag, share):
     fastest = when(computed_torque, _room(gains, delayed), DAMPED) / positive(delayed)
 
     def computed():
-        result = body.part('admissible_gains', q, gains.armature, stiffness, damping, ratio,
+        result = body.part('admissible_gains', body.inertia(q), stiffness, damping, ratio,
                            [fastest])
         return result[:n], result[n:]
 

@@ -131,9 +131,8 @@ def momentum(tree, runtime, q, qd):
     return algorithms.to_coordinates(tree, p), algorithms.to_coordinates(tree, gradient)
 
 
-def stable_part(tree, runtime, q, armature, inertia, decay):
+def stable_part(M, inertia, decay):
     """Return c: at most 1, and `decay / (M/m - 1)` with `decay` the smallest D / (m K)."""
-    M = algorithms.add_to_diagonal(algorithms.mass_matrix(tree, runtime, q), armature)
     ratio = 1.0
     for row, m in zip(M, inertia):
         size = sum((absolute(each) / sqrt(m * other) for each, other in zip(row, inertia)), 0.0)
@@ -240,7 +239,7 @@ def stable_external(body, q, external, stiffness):
     damping = joint_impedance.damping(replace(g, stiffness=stiffness), g.apparent_inertia)
     slowest = _smallest([d / m for d, m in zip(damping, g.apparent_inertia)])
     fastest = _largest(g.observer_bandwidth)
-    part, = body.part('stable_part', q, g.armature, g.apparent_inertia, [slowest / fastest])
+    part, = body.part('stable_part', body.inertia(q), g.apparent_inertia, [slowest / fastest])
     return [part * each for each in external]
 
 

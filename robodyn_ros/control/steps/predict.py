@@ -86,8 +86,12 @@ def state_after(tree, runtime, q, qd, torque, viscous, coulomb, armature, safe_g
     force = [torque[i] + (1.0 - safe_gravity_scale[i]) * g[i] - drag[i] * qd[i] for i in every]
     # friction at the end of the step: stable for any
     inertia = [armature[i] + h * drag[i] for i in every]
-    first = forward_dynamics(tree, runtime, middle, qd, force, inertia)
-    halfway = [qd[i] + 0.5 * h * first[i] for i in every]
-    qdd = forward_dynamics(tree, runtime, middle, halfway, force, inertia)
+
+    def midpoint(qdd):
+        halfway = [qd[i] + 0.5 * h * qdd[i] for i in every]
+        return forward_dynamics(tree, runtime, middle, halfway, force, inertia)
+
+    # a loop, as code for the second acceleration would be as long as that for the first
+    qdd = iterate(when(h > 0.0, 2.0, 0.0), midpoint, [0.0] * tree.nv, limit=2)
     v = [qd[i] + h * qdd[i] for i in every]
     return [[q[i] + 0.5 * h * (qd[i] + v[i]) for i in every], v]

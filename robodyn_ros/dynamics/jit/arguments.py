@@ -28,7 +28,7 @@ def passed(kinds: Iterable[Argument], arrays: Iterable[NDArray]) -> list[int]:
         [array.ctypes.data] if isinstance(kind, int) else [array.ctypes.data, len(array)])]
 
 
-def as_argument(name: str, kind: Argument, given, dimensions: int = 1) -> NDArray:
+def as_argument(name: str, kind: Argument, given) -> NDArray:
     """Return an argument as an array that machine code may read."""
     if isinstance(kind, FunctionTable):
         if isinstance(given, np.ndarray) and given.dtype == np.int64 and given.ndim == 1:
@@ -41,7 +41,7 @@ def as_argument(name: str, kind: Argument, given, dimensions: int = 1) -> NDArra
         fits = array.ndim == 2
     else:
         array = as_doubles(given, name, kind)
-        fits = array.ndim <= dimensions
+        fits = array.ndim == 1
     if not fits:
         raise ArgumentError(f'{name} has shape {array.shape}: give one row of numbers for a '
                             'block, rows for a table', name=name)

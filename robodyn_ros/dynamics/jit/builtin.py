@@ -16,8 +16,6 @@ from typing import Any, Callable, cast
 
 import numpy as np
 
-from robodyn_ros.dynamics.jit.finite import finite_ir
-
 # byte offsets: PyObject; PyArrayObject_fields data, nd, dimensions, descr, flags; PyVarObject
 # size, first item of a tuple, items of a list
 COUNT, _TYPE, DATA, _NDIM, _DIMENSIONS, _DESCR, _FLAGS = 0, 8, 16, 24, 32, 56, 64
@@ -85,10 +83,6 @@ class Text:
         return [f'  %call_{name} = inttoptr i64 %vectorcall to ptr',
                 f'  %{name} = call i64 %call_{name}(i64 %{function}, i64 %args, i64 %nargs, '
                 'i64 %names)']
-
-    def finite(self, name: str, data: list[tuple[str, int]], good: str, bad: str) -> list[str]:
-        """Return the test that doubles at some addresses are finite, with a branch for each."""
-        return finite_ir(name, data, good, bad)
 
     def check(self, array: str, shape: tuple[int, ...], flags: int, good: str,
               bad: str = 'slow') -> list[str]:

@@ -35,6 +35,7 @@ from robodyn_ros.dynamics.jit import machine
 from robodyn_ros.dynamics.jit.builtin import (
     address_of, array_api, ARRAY_NEW, CARRAY, Context, COUNT, DATA, definition, LIST_ITEMS,
     new_builtin, Text, TUPLE_ITEM, TUPLE_SIZE, WRITEABLE)
+from robodyn_ros.dynamics.jit.finite import finite_ir
 
 _VECTORCALL_OFFSET = 56  # PyTypeObject.tp_vectorcall_offset
 _METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
@@ -185,7 +186,7 @@ def entry_ir(sizes: tuple[int, ...], shape: tuple[int, ...], of_link: bool = Fal
                   *text.load(f'data{k}', f'%arg{k}', DATA)]
     if finite:
         data = [(f'%data{k}', size) for k, size in enumerate(sizes)]
-        lines += [*text.finite('given', data, 'tested', 'slow'), 'tested:']
+        lines += [*finite_ir('given', data, 'tested', 'slow'), 'tested:']
     if of_link:
         lines += _kernel_of_link(text, count)
     lines += _result(text, shape)
@@ -204,7 +205,7 @@ def entry_ir(sizes: tuple[int, ...], shape: tuple[int, ...], of_link: bool = Fal
 def _review(text: Text, size: int) -> list[str]:
     """Return the call of `review` for a result that is not finite."""
     release = '  %drop = inttoptr i64 %decref to ptr'
-    return [*text.finite('found', [('%dataout', size)], 'accepted', 'notfinite'), 'notfinite:',
+    return [*finite_ir('found', [('%dataout', size)], 'accepted', 'notfinite'), 'notfinite:',
             *text.vectorcall('verdict', 'review'), release,
             '  %raised = icmp eq i64 %verdict, 0',
             '  br i1 %raised, label %refused, label %allowed', 'refused:',

@@ -13,7 +13,7 @@ Their nodes, besides those of arithmetic (with regions, see `graph`, and integer
   initial values, ..., next values, ...)` and `('iterated', loop, number)`;
 - `('call', argument, row, inputs, ...)` and `('result', call, number)`;
 - `('inverse', 'matrix', lower triangle, ...)`, whose `result`s are the lower triangle, too;
-- `('row', argument, row)`, an address, `('element', row, column)`, `('rows', argument)` and
+- `('row', argument, row)`, an address, `('element', row, column)` and
   `('search', argument, value, first, count, column)`.
 """
 
@@ -275,7 +275,7 @@ def lookup(table, row: Scalar, columns: Sequence[int]) -> list[Scalar]:
     """
     if not isinstance(table, TracedTable):
         if not len(table):
-            return [math.nan] * len(columns)
+            return [like(math.nan, row)] * len(columns)
         values = table[_row(row, len(table))]
         return [like(values[k], row) for k in columns]
     graph, width = table.graph, table.kind.columns
@@ -283,13 +283,6 @@ def lookup(table, row: Scalar, columns: Sequence[int]) -> list[Scalar]:
         raise TypeError(f'lookup() of columns {list(columns)} in a table of {width}')
     address = graph.function('row', table.number, number(row))
     return [graph.function('element', address, int(k)) for k in columns]
-
-
-def row_count(table) -> Scalar:
-    """Return the number of rows of a table."""
-    if isinstance(table, TracedTable):
-        return table.graph.function('rows', table.number)
-    return like(float(len(table)), *_example(table))
 
 
 def search_sorted(table, value: Scalar, count: Scalar = math.inf, column: int = 0,

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.dynamics.jit import llvm, loops, machine
+from robodyn_ros.dynamics.jit import llvm, machine
 from robodyn_ros.dynamics.jit.arguments import as_argument, interpreted, passed
 from robodyn_ros.dynamics.jit.bound import BoundCall
 from robodyn_ros.dynamics.jit.flow import FunctionTable
@@ -52,7 +52,7 @@ class Function:
         Cache key.
     cache : Path or None
         Folder for compiled code.
-    long : bool
+    compile_fast : bool
         Whether it was compiled in this process, with little optimisation because of its length.
 
     Raises
@@ -90,21 +90,24 @@ class Function:
 
     def prepare(self) -> None:
         """Compile, or load from the cache."""
-        self._codes.of(_KERNEL, lambda: self._ir(llvm.kernel_ir))
+        self._code()
 
     def load(self) -> bool:
         """Load from the cache, unless another thread compiles; return whether it is loaded."""
         return self._codes.load(_KERNEL)
 
-    def _ir(self, make_ir: Callable) -> machine.Ir:
-        made = make_ir(self.program())
-        self.compile_fast = self.compile_fast or made.compile_fast
+    def _code(self) -> machine.Code:
+        return self._codes.of(_KERNEL, self._ir)
+
+    def _ir(self) -> machine.Ir:
+        made = llvm.kernel_ir(self.program())
+        self.compile_fast = made.compile_fast
         return made
 
     @property
     def address(self) -> int:
         """Return the address of its machine code, valid during the life of this object."""
-        return self._codes.of(_KERNEL, lambda: self._ir(llvm.kernel_ir)).address('kernel')
+        return self._code().address('kernel')
 
     def __call__(self, *arguments) -> NDArray | tuple[NDArray, ...]:
         """
@@ -171,42 +174,6 @@ class Function:
         before = list(self.arguments).index(name)
         return sum(1 if isinstance(kind, int) else 2
                    for kind in list(self.arguments.values())[:before])
-
-    def many(self, *arguments) -> NDArray | tuple[NDArray, ...]:
-        """
-        Return the outputs for many states, computed four at a time.
-
-        Parameters
-        ----------
-        *arguments
-            As for a call, but blocks may have N rows, one per state; tables are common to all.
-
-        Returns
-        -------
-        (N, size) array, or a tuple of them
-            One row per state.
-
-        """
-        kept = [as_argument(name, kind, array, 2) for (name, kind), array in
-                zip(self.arguments.items(), arguments, strict=True)]
-        counts = {name: len(array) for (name, kind), array in zip(self.arguments.items(), kept)
-                  if isinstance(kind, int) and array.ndim == 2}
-        if len(set(counts.values())) != 1:
-            raise ArgumentError(f'blocks need one number of rows; they have {counts}', **counts)
-        count = next(iter(counts.values()))
-        results = [np.empty((count, size)) for size in self.outputs.values()]
-        blocks = [np.ascontiguousarray(np.broadcast_to(array, (count, kind)))
-                  if isinstance(kind, int) else array
-                  for kind, array in zip(self.arguments.values(), kept)]
-        sizes = [kind for kind in self.arguments.values() if isinstance(kind, int)]
-        workspace = np.empty(loops.workspace_size(*sizes, *self.outputs.values()))
-        values = [count, loops.aligned(workspace), *passed(self.arguments.values(), blocks),
-                  *(out.ctypes.data for out in results)]
-        address = self._codes.of('function|batch', lambda: self._ir(loops.batch_ir)).address(
-            'batch')
-        if count:
-            ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * len(values))(address)(*values)
-        return results[0] if len(results) == 1 else tuple(results)
 
     def interpret(self, *arguments) -> NDArray | tuple[NDArray, ...]:
         """

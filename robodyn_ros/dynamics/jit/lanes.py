@@ -3,13 +3,13 @@ Lowering for four states at once: every number is a vector with a lane per state
 
 A case of a choice runs if any lane selects it, and each lane keeps the result of its own case; if
 all lanes agree, only one case runs. A loop runs until all lanes have ended. All lanes share the
-tables; functions are called lane by lane, and only for active lanes.
+tables. Programs for several states call no functions.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from robodyn_ros.dynamics.jit.graph import Region, Symbol
 from robodyn_ros.dynamics.jit.lower import Lowering, Merge, Value
@@ -93,17 +93,14 @@ class LaneLowering(Lowering):
                 return [self._select(wanted, self.operand(self.nodes[node][2 + number]), old)
                         for node, old in zip(nodes, before)]
 
-            merged = self._if(self.emit('any', [wanted], (), WIDTH), before, case, WIDTH)
+            choice = self.begin_choice(self.emit('any', [wanted], (), WIDTH), 2,
+                                       [WIDTH] * len(nodes))
+            for place, write in enumerate((case, lambda: before)):
+                self.emit('case', (), (place,))
+                self._in_scope(write)
+            merged = self.end_choice(choice)
         self.values[index] = 0.0  # has no value, but is written once
         self.values.update(zip(nodes, merged))
-
-    def _if(self, condition: Value, otherwise: list[Value], case, count: int) -> list[Value]:
-        """Add a case that runs where a condition holds; return its results, or the others."""
-        choice = self.begin_choice(condition, 2, [count] * len(otherwise))
-        for place, write in enumerate((case, lambda: otherwise)):
-            self.emit('case', (), (place,))
-            self._in_scope(write)
-        return self.end_choice(choice)
 
     def _loop(self, index: int, count: Value, limit: float, merges: list[Merge],
               region: Region) -> None:
@@ -134,54 +131,19 @@ class LaneLowering(Lowering):
         self._in_scope(body)
         self.emit('end', [loop])
 
-    # --- calls and tables -------------------------------------------------------------------
+    # --- matrices and tables ----------------------------------------------------------------
 
-    def _call(self, index: int, argument: int, row, *inputs) -> None:
-        kind, row = self.program.arguments[argument], self.operand(row)
-        given = [self.operand(each) for each in inputs]
-        wanted = self._wanted[index]
-        self._by_lane(index, lambda lane: self._of_lane(
-            argument, kind, self._take(row, lane), [self._take(each, lane) for each in given],
-            wanted))
-
-    def _by_lane(self, index: int, write: Callable[[int], list[Value]]) -> None:
-        """Add what is computed lane by lane: the results of a node that are wanted."""
-        wanted = self._wanted[index]
-        rows = [self._if_active(lane, len(wanted), lambda: write(lane)) for lane in LANES]
+    def _inverse(self, index: int, _kind: str, *values) -> None:
+        given, wanted = [self.operand(each) for each in values], self._wanted[index]
+        node, rows = Symbol(self.program.graph, index), []
+        for lane in LANES:
+            self.values[index] = self.inverted([self._take(each, lane) for each in given])
+            rows.append([Lowering.load(self, 'result', node, number) for number in wanted])
         self.values[index] = {number: self._packed(column)
                               for number, column in zip(wanted, zip(*rows))}
 
-    def _inverse(self, index: int, _kind: str, *values) -> None:
-        given = [self.operand(each) for each in values]
-
-        def of_lane(lane):
-            self.values[index] = self.inverted([self._take(each, lane) for each in given])
-            return [Lowering.load(self, 'result', Symbol(self.program.graph, index), number)
-                    for number in self._wanted[index]]
-
-        self._by_lane(index, of_lane)
-
-    def _if_active(self, lane: int, size: int, write) -> list[Value]:
-        if self._active is None:
-            return write()
-        return self._if(self._take(self._active, lane), [0.0] * size, write, 1)
-
-    def _of_lane(self, argument: int, kind, row: Value, values: list[Value],
-                 wanted: Sequence[int]) -> list[Value]:
-        """Add a call for one lane; return its results."""
-        arrays, begin = [], 0
-        for size in kind.inputs:
-            own = values[begin:begin + size]
-            arrays.append(self.array([(k, 1, each) for k, each in enumerate(own)], len(own)))
-            begin += size
-        made = self.emit('call', [row, *arrays], (argument,), kind.outputs)
-        return [self.emit('result', [made], (number, number + 1)) for number in wanted]
-
     def _table(self, index: int, argument: int, *operands) -> None:
-        name = self.nodes[index][0]
-        given = [self.operand(each) for each in operands[:3]]
+        name, given = self.nodes[index][0], [self.operand(each) for each in operands[:3]]
         found = [self.emit(name, [self._take(each, lane) for each in given],
-                           (argument, *operands[3:]))
-                 for lane in (LANES if given else LANES[:1])]
-        self.values[index] = (found if name == 'row' else self._packed(found) if given
-                              else self.spread(found[0], WIDTH))
+                           (argument, *operands[3:])) for lane in LANES]
+        self.values[index] = found if name == 'row' else self._packed(found)

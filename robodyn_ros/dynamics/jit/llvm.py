@@ -16,7 +16,7 @@ optimisation, see `machine.compile_ir`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 import math
 from typing import Any, NamedTuple
@@ -53,6 +53,9 @@ INSTRUCTIONS = {
     'sincos': [f'call {_PAIR} @sincos({{value}} {{0}})'],
     'sin': [f'extractvalue {_PAIR} {{0}}, 0'], 'cos': [f'extractvalue {_PAIR} {{0}}, 1'],
 }
+# methods that print other operations than their name says
+_METHODS = {**dict.fromkeys(('input', 'result', 'element'), 'load'),
+            **dict.fromkeys(('merged', 'variable'), 'part')}
 
 
 class Kind(NamedTuple):
@@ -178,7 +181,8 @@ class Printer:
             self._names.append('')
             self._names[place] = self._instructions(operation) if (
                 operation.name in INSTRUCTIONS) else (
-                    _PRINTERS[operation.name](self, place, operation) or '')
+                    getattr(self, f'_{_METHODS.get(operation.name, operation.name)}')(
+                        place, operation) or '')
 
     def _instructions(self, operation: Operation) -> str:
         last = ''
@@ -316,7 +320,8 @@ class Printer:
 
     def _address(self, _place: int, operation: Operation) -> str:
         argument, position = operation.data
-        return self._at(f'%pa{argument}', position).removeprefix('ptr ')
+        base = self.text(operation.operands[0]) if operation.operands else f'%pa{argument}'
+        return self._at(base, position).removeprefix('ptr ')
 
     # --- calls and tables -------------------------------------------------------------------
 
@@ -350,9 +355,6 @@ class Printer:
         return self._write(f'call ptr @row_at(ptr %pa{argument}, i64 %n{argument}, '
                            f'i64 {kind.columns}, double {self.text(operation.operands[0])}, '
                            f'ptr @nan_row{kind.columns})')
-
-    def _rows(self, _place: int, operation: Operation) -> str:
-        return self._write(f'sitofp i64 %n{operation.data[0]} to double')
 
     def _search(self, _place: int, operation: Operation) -> str:
         argument, column = operation.data
@@ -478,15 +480,3 @@ class _Open(NamedTuple):
 
 def _element(x: float | None) -> str:
     return f'double {constant(0.0 if x is None else x)}'
-
-
-_PRINTERS: dict[str, Callable] = {
-    'gather': Printer._gather, 'spread': Printer._spread, 'take': Printer._take,
-    'reduce': Printer._reduce, **dict.fromkeys(('input', 'result', 'element'), Printer._load),
-    'store': Printer._store, 'array': Printer._array, 'address': Printer._address,
-    'call': Printer._call, 'inverse': Printer._inverse, 'row': Printer._row,
-    'rows': Printer._rows, 'search': Printer._search,
-    'selector': Printer._selector, 'choice': Printer._choice, 'case': Printer._case,
-    'yield': Printer._yield, 'end': Printer._end, 'loop': Printer._loop,
-    **dict.fromkeys(('merged', 'variable'), Printer._part), 'counter': Printer._counter,
-    'block': Printer._block}

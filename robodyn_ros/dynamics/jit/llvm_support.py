@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 
-from robodyn_ros.dynamics.jit.sines import sincos_ir, VECTOR
+from robodyn_ros.dynamics.jit.sines import constant, sincos_ir, VECTOR, WIDTH
 
 _TEXT = """\
 ; function of a row of a table; null if there is none
@@ -78,22 +79,6 @@ body:
 done:
   %found = sitofp i64 %base to double
   ret double %found
-}
-; an array becomes NaN
-define internal void @fill_nan(ptr %out, i64 %size) {
-start:
-  br label %head
-head:
-  %k = phi i64 [ 0, %start ], [ %k1, %body ]
-  %more = icmp slt i64 %k, %size
-  br i1 %more, label %body, label %done
-body:
-  %where = getelementptr double, ptr %out, i64 %k
-  store double 0x7FF8000000000000, ptr %where
-  %k1 = add i64 %k, 1
-  br label %head
-done:
-  ret void
 }
 ; inverse of a symmetric matrix: its lower triangle, in rows of whole vectors of VECTOR
 define internal void @invert(ptr %a, i64 %size, i64 %stride) {
@@ -188,119 +173,70 @@ negate:
 return:
   ret void
 }
-; one lane of vectors to an array of doubles
-define internal void @take_lane(i64 %vectors, i64 %lane, i64 %size, i64 %scalars) {
-start:
-  %from = inttoptr i64 %vectors to ptr
-  %to = inttoptr i64 %scalars to ptr
-  br label %head
-head:
-  %k = phi i64 [ 0, %start ], [ %k1, %body ]
-  %more = icmp slt i64 %k, %size
-  br i1 %more, label %body, label %done
-body:
-  %vector = getelementptr VECTOR, ptr %from, i64 %k
-  %source = getelementptr double, ptr %vector, i64 %lane
-  %target = getelementptr double, ptr %to, i64 %k
-  %x = load double, ptr %source
-  store double %x, ptr %target
-  %k1 = add i64 %k, 1
-  br label %head
-done:
-  ret void
-}
-; an array of doubles to one lane of vectors
-define internal void @put_lane(i64 %vectors, i64 %lane, i64 %size, i64 %scalars) {
-start:
-  %to = inttoptr i64 %vectors to ptr
-  %from = inttoptr i64 %scalars to ptr
-  br label %head
-head:
-  %k = phi i64 [ 0, %start ], [ %k1, %body ]
-  %more = icmp slt i64 %k, %size
-  br i1 %more, label %body, label %done
-body:
-  %vector = getelementptr VECTOR, ptr %to, i64 %k
-  %target = getelementptr double, ptr %vector, i64 %lane
-  %source = getelementptr double, ptr %from, i64 %k
-  %x = load double, ptr %source
-  store double %x, ptr %target
-  %k1 = add i64 %k, 1
-  br label %head
-done:
-  ret void
-}
-; four rows of an array to a buffer of vectors
-define internal void @gather(i64 %array, i64 %s0, i64 %s1, i64 %s2, i64 %s3, i64 %size, i64 %to) {
-start:
-  %rows = inttoptr i64 %array to ptr
-  %buffer = inttoptr i64 %to to ptr
-  br label %loop
-loop:
-  %j = phi i64 [ 0, %start ], [ %j1, %loop ]
-  %at = getelementptr VECTOR, ptr %buffer, i64 %j
-  %i0 = add i64 %s0, %j
-  %i1 = add i64 %s1, %j
-  %i2 = add i64 %s2, %j
-  %i3 = add i64 %s3, %j
-  %p0 = getelementptr double, ptr %rows, i64 %i0
-  %p1 = getelementptr double, ptr %rows, i64 %i1
-  %p2 = getelementptr double, ptr %rows, i64 %i2
-  %p3 = getelementptr double, ptr %rows, i64 %i3
-  %x0 = load double, ptr %p0
-  %x1 = load double, ptr %p1
-  %x2 = load double, ptr %p2
-  %x3 = load double, ptr %p3
-  %v0 = insertelement VECTOR undef, double %x0, i32 0
-  %v1 = insertelement VECTOR %v0, double %x1, i32 1
-  %v2 = insertelement VECTOR %v1, double %x2, i32 2
-  %v3 = insertelement VECTOR %v2, double %x3, i32 3
-  store VECTOR %v3, ptr %at
-  %j1 = add i64 %j, 1
-  %more = icmp slt i64 %j1, %size
-  br i1 %more, label %loop, label %end
-end:
-  ret void
-}
-; a buffer of vectors to four rows of an array
-define internal void @scatter(i64 %array, i64 %s0, i64 %s1, i64 %s2, i64 %s3, i64 %size, i64 %to) {
-start:
-  %rows = inttoptr i64 %array to ptr
-  %buffer = inttoptr i64 %to to ptr
-  br label %loop
-loop:
-  %j = phi i64 [ 0, %start ], [ %j1, %loop ]
-  %at = getelementptr VECTOR, ptr %buffer, i64 %j
-  %v = load VECTOR, ptr %at
-  %i0 = add i64 %s0, %j
-  %i1 = add i64 %s1, %j
-  %i2 = add i64 %s2, %j
-  %i3 = add i64 %s3, %j
-  %p0 = getelementptr double, ptr %rows, i64 %i0
-  %p1 = getelementptr double, ptr %rows, i64 %i1
-  %p2 = getelementptr double, ptr %rows, i64 %i2
-  %p3 = getelementptr double, ptr %rows, i64 %i3
-  %x0 = extractelement VECTOR %v, i32 0
-  %x1 = extractelement VECTOR %v, i32 1
-  %x2 = extractelement VECTOR %v, i32 2
-  %x3 = extractelement VECTOR %v, i32 3
-  store double %x0, ptr %p0
-  store double %x1, ptr %p1
-  store double %x2, ptr %p2
-  store double %x3, ptr %p3
-  %j1 = add i64 %j, 1
-  %more = icmp slt i64 %j1, %size
-  br i1 %more, label %loop, label %end
-end:
-  ret void
-}
 """
+
+_LOOP = """\
+define internal void @{name}({parameters}, i64 %size) {{
+start:
+{begin}
+  br label %head
+head:
+  %k = phi i64 [ 0, %start ], [ %k1, %body ]
+  %more = icmp slt i64 %k, %size
+  br i1 %more, label %body, label %done
+body:
+{body}
+  %k1 = add i64 %k, 1
+  br label %head
+done:
+  ret void
+}}"""
+_LANES = range(WIDTH)
+
+
+def _loop(name: str, parameters: str, begin: list[str], body: list[str]) -> str:
+    """Return a function with a loop of `size` iterations, each with its number `k`."""
+    return _LOOP.format(name=name, parameters=parameters, begin='\n'.join(begin),
+                        body='\n'.join(body))
+
+
+def _with_lane(name: str, takes: bool) -> str:
+    """Return a function that copies one lane of vectors to an array of doubles, or back."""
+    source, target = ('lane', 'scalar') if takes else ('scalar', 'lane')
+    return _loop(name, 'i64 %vectors, i64 %lane, i64 %scalars', [
+        '  %from = inttoptr i64 %vectors to ptr', '  %array = inttoptr i64 %scalars to ptr'], [
+        f'  %vector = getelementptr {VECTOR}, ptr %from, i64 %k',
+        '  %atlane = getelementptr double, ptr %vector, i64 %lane',
+        '  %atscalar = getelementptr double, ptr %array, i64 %k',
+        f'  %x = load double, ptr %at{source}', f'  store double %x, ptr %at{target}'])
+
+
+def _with_rows(name: str, gathers: bool) -> str:
+    """Return a function that copies a row of an array per lane to a buffer of vectors, or back."""
+    places = [line for k in _LANES for line in (
+        f'  %i{k} = add i64 %s{k}, %k', f'  %p{k} = getelementptr double, ptr %rows, i64 %i{k}')]
+    if gathers:
+        moves = [*(f'  %x{k} = load double, ptr %p{k}' for k in _LANES), *(
+            f'  %v{k + 1} = insertelement {VECTOR} {f"%v{k}" if k else "undef"}, double %x{k}, '
+            f'i32 {k}' for k in _LANES), f'  store {VECTOR} %v{WIDTH}, ptr %at']
+    else:
+        moves = [f'  %v = load {VECTOR}, ptr %at', *(line for k in _LANES for line in (
+            f'  %x{k} = extractelement {VECTOR} %v, i32 {k}', f'  store double %x{k}, ptr %p{k}'))]
+    return _loop(name, f'i64 %array, {", ".join(f"i64 %s{k}" for k in _LANES)}, i64 %to', [
+        '  %rows = inttoptr i64 %array to ptr', '  %buffer = inttoptr i64 %to to ptr'], [
+        f'  %at = getelementptr {VECTOR}, ptr %buffer, i64 %k', *places, *moves])
 
 
 def support_ir(text: str) -> list[str]:
     """Return the functions of this module that a text calls."""
-    functions = {'sincos': '\n'.join(sincos_ir()), **{
-        re.findall(r'@(\w+)', each)[0]: f'{each.rstrip()}'
-        for each in re.split(r'^(?=; )', _TEXT.replace('VECTOR', VECTOR), flags=re.MULTILINE)
-        if each}}
+    functions = {
+        'sincos': '\n'.join(sincos_ir()),
+        'fill_nan': _loop('fill_nan', 'ptr %out', [], [
+            '  %where = getelementptr double, ptr %out, i64 %k',
+            f'  store double {constant(math.nan)}, ptr %where']),
+        'take_lane': _with_lane('take_lane', True), 'put_lane': _with_lane('put_lane', False),
+        'gather': _with_rows('gather', True), 'scatter': _with_rows('scatter', False), **{
+            re.findall(r'@(\w+)', each)[0]: f'{each.rstrip()}'
+            for each in re.split(r'^(?=; )', _TEXT.replace('VECTOR', VECTOR), flags=re.MULTILINE)
+            if each}}
     return [function for name, function in functions.items() if f'@{name}(' in text]

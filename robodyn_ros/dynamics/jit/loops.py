@@ -24,7 +24,7 @@ Signatures (addresses and counts are 64-bit integers, arrays are C-contiguous do
   `others`. The step has, in place of inputs, what was kept, the result, and observed values of
   the next memory.
 
-Both have two more parameters per table at the end: its address and number of rows.
+A rollout has two more parameters per table at the end: its address and number of rows.
 
 The workspace, aligned to a vector, holds a vector for every element of arguments and result; in
 a rollout, of state, constants, inputs and next state. Two buffers alternate as state and next
@@ -200,8 +200,8 @@ def _calls(coupled: Coupled, argument: int, result: int) -> tuple[list[str], lis
         begin += [f'  %ofmemory{lane} = mul i64 %row{lane}, {8 * coupled.memory}',
                   f'  %ofprogram{lane} = mul i64 %row{lane}, {8 * coupled.program}',
                   f'  %program{lane} = add i64 %programs, %ofprogram{lane}']
-        calls += [f'  call void @take_lane(i64 %bargument, i64 {lane}, i64 {argument}, '
-                  'i64 %argument)',
+        calls += [f'  call void @take_lane(i64 %bargument, i64 {lane}, i64 %argument, '
+                  f'i64 {argument})',
                   f'  %memory{lane} = add i64 %now, %ofmemory{lane}',
                   f'  %next{lane} = add i64 %after, %ofmemory{lane}']
         for name in ('memory', 'program', 'next'):
@@ -209,7 +209,7 @@ def _calls(coupled: Coupled, argument: int, result: int) -> tuple[list[str], lis
                       f'  store i64 %{name}{lane}, ptr %{name}p{lane}']
         calls += [f'  %code{lane} = inttoptr i64 %code to ptr',
                   f'  call void %code{lane}(i64 %block)',
-                  f'  call void @put_lane(i64 %bresult, i64 {lane}, i64 {own}, i64 %result)']
+                  f'  call void @put_lane(i64 %bresult, i64 {lane}, i64 %result, i64 {own})']
         for k, place in enumerate(coupled.observed):
             name, to = f'{lane}.{k}', 8 * (WIDTH * (own + k) + lane)
             calls += [f'  %from{name} = add i64 %next{lane}, {8 * place}',
@@ -283,4 +283,4 @@ def move(function: str, array: str, starts: list[str], size: int, buffer: str) -
     if not size:
         return []
     where = ', '.join(f'i64 {start}' for start in starts)
-    return [f'  call void @{function}(i64 {array}, {where}, i64 {size}, i64 %b{buffer})']
+    return [f'  call void @{function}(i64 {array}, {where}, i64 %b{buffer}, i64 {size})']

@@ -14,9 +14,9 @@ LLVM IR (`llvm`), each operation by itself. Arithmetic is that of the graph; bes
   `merged` behind the `end`;
 - `loop` with the first values of its `variable`s, whose next values its `yield` has; `counter` is
   the number of the iteration. Behind the `end` the variables have their last values;
-- `array` with some values in memory, `address` of those of an argument; `call`, whose value is the
-  array of its results; `inverse` of a symmetric matrix in an
-  array, in its place; `row` of a table, `rows` and `search`, see `flow`;
+- `array` with some values in memory, `address` of those of an argument or of another array;
+  `call`, whose value is the array of its results; `inverse` of a symmetric matrix in an array, in
+  its place; `row` of a table and `search`, see `flow`;
 - `block`, where a long function is cut.
 
 Sines are computed as many side by side as possible, before other nodes of their region. Numbers in
@@ -39,7 +39,6 @@ from robodyn_ros.dynamics.jit.sines import WIDTH
 BLOCK = 200  # nodes between two cuts of a long program
 _SINES = ('sin', 'cos')
 _NAMED = ('variable', 'chosen')  # named together with the loop, or the choice
-_MASKS = {'select': (0,), 'flag': (0,), 'no': (0,), 'both': (0, 1), 'either': (0, 1)}
 
 Value = Any  # place of an operation, a constant, or a tuple of constants
 
@@ -555,9 +554,14 @@ class Lowering:
         """Return an array with these values: where they are, or a new one."""
         nodes = [self.program.graph.node(each) if isinstance(each, Symbol) else ()
                  for each in values]
-        if nodes and nodes[0][:1] == ('input',) and not self.program.in_place and nodes == [
-                ('input', nodes[0][1], nodes[0][2] + k) for k in range(len(nodes))]:
-            return self.emit('address', (), nodes[0][1:], len(values))
+        kind, *place = nodes[0] if nodes and nodes[0] else ('',)
+        if kind in ('input', 'result') and nodes == [
+                (kind, place[0], place[1] + k) for k in range(len(nodes))]:
+            if kind == 'input' and not self.program.in_place:
+                return self.emit('address', (), tuple(place), len(values))
+            if kind == 'result' and self.nodes[place[0].index][0] == 'call':
+                return self.emit('address', [self.values[place[0].index]], (None, place[1]),
+                                 len(values))
         return self.array([piece for span in self._all_spans(length) for piece in self._pieces(
             values[span.begin:span.begin + span.size], span)], len(values))
 
@@ -578,7 +582,7 @@ class Lowering:
         return self.emit('inverse', [array], (size,))
 
     def _table(self, index: int, argument: int, *operands) -> None:
-        """Add `row`, `rows` or `search`."""
+        """Add `row` or `search`."""
         given = [self.operand(each) for each in operands[:3]]
         self.values[index] = self.emit(self.nodes[index][0], given, (argument, *operands[3:]))
 
@@ -588,7 +592,7 @@ _WRITERS = {
     'branch': '_branch', 'switch': '_switch', 'iterate': '_iterate', 'iterated': '_iterated',
     **dict.fromkeys(MEMORY, '_load'), 'call': '_call',
     'inverse': '_inverse',
-    **dict.fromkeys(('row', 'rows', 'search'), '_table')}
+    **dict.fromkeys(('row', 'search'), '_table')}
 
 
 def stride_of(size: int) -> int:

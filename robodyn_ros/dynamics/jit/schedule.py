@@ -157,15 +157,15 @@ class Schedule:
         if operation == 'input' and self._early:
             return self.graph.root
         place = around = self.region[index]
-        varies, born = self._varies[index], None
+        varies, own = self._varies[index], None
         missing = len(varies)
         while around is not None:
             if around.variables is not None:
                 if around in varies:
                     missing -= 1
                 elif missing == len(varies):
-                    born = self._births(index) if born is None else born
-                    if around not in born or place is around and operation not in _EXPENSIVE:
+                    own = self._recorded_in(index) if own is None else own
+                    if around not in own or place is around and operation not in _EXPENSIVE:
                         place = self._outer[around]
             around = self._outer[around]
         if missing:
@@ -173,7 +173,7 @@ class Schedule:
                               'let the step return it')
         return place
 
-    def _births(self, index: int) -> set[Region]:
+    def _recorded_in(self, index: int) -> set[Region]:
         region: Region | None = self.graph.region_of[index]
         found = set()
         while region is not None:

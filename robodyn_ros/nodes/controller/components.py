@@ -192,7 +192,7 @@ class Components:
         report, output, guard, log = self.report, self._output, self.guard, node.get_logger()
         tasks = (
             (report.log_changes, _OFTEN), (self.inputs.poll, _SOON), (self._measure, _SOON),
-            (lambda: contained(log, self.trajectories.poll), _SOON),
+            (self.trajectories.poll, _SOON),
             (guard.heartbeat.update_subscribers, _SELDOM), (output.telemetry.update, _SELDOM),
             (self._configuration.publish, _SELDOM), (report.log_warnings, _WARN),
             (lambda: self.other_commanders.name_foreign(self.states.foreign), _SELDOM),

@@ -14,12 +14,10 @@ from robodyn_ros.control import ArmController
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.nodes.cdr import JointStateDecoder, JointStateLayout, JointStateSample
 from robodyn_ros.nodes.conversions import in_seconds, JointStateAssembler
-from robodyn_ros.nodes.polling import PolledSubscription
+from robodyn_ros.nodes.polling import Heard, PolledSubscription
 from robodyn_ros.safety.acceptance import Age
 
-_RECENT = 1.0   # s for which a publisher that was heard counts
 _HEARD = 0.5    # s after the first message for which others are waited for
-_SOURCES = 64   # publishers that are remembered
 FOREIGN = ('messages of another publisher, which was not there at activation, are not used: '
            'deactivate and activate the controller to use them')
 
@@ -137,8 +135,7 @@ class StateInput:
                                               state.effort, controller.status.needs_velocity,
                                               scale)
         self.usable = False
-        # by publisher: time and joints of its last message
-        self._sources: dict[bytes, tuple[float, list[str]]] = {}
+        self._heard = Heard()  # with the joints of the last message
         self._first = math.inf  # time of the first message
 
     @property
@@ -168,7 +165,7 @@ class StateInput:
 
     def bind(self) -> None:
         """Use the messages of the present publishers alone, in their order, until `release`."""
-        self._subscription.bound = frozenset(self._recent())
+        self._subscription.bound = frozenset(self._heard.recent(time.monotonic()))
         self._assembler.keep_order(True)
 
     def release(self) -> None:
@@ -197,28 +194,22 @@ class StateInput:
 
     def heard(self, publishers: int) -> bool:
         """Whether so many publishers have been heard, or have had the time to be."""
-        return len(self._recent()) >= publishers or time.monotonic() - self._first > _HEARD
+        now = time.monotonic()
+        return len(self._heard.recent(now)) >= publishers or now - self._first > _HEARD
 
     def shared_joint(self) -> tuple[str, list[bytes]]:
         """Return a joint that several publishers report, and these; '' if there is none."""
-        sources = self._recent()
+        sources = self._heard.recent(time.monotonic())
         for name in self._controller.model.joint_names:
             several = [source for source, names in sources.items() if name in names]
             if len(several) > 1:
                 return name, several
         return '', []
 
-    def _recent(self) -> dict[bytes, list[str]]:
-        """Return the names of the joints that each publisher has reported in the last second."""
-        now = time.monotonic()
-        return {source: names for source, (seen, names) in self._sources.items()
-                if now - seen < _RECENT}
-
     def _read(self, sample: JointStateSample) -> bool:
-        self._first = min(self._first, time.monotonic())
-        self._sources[self._subscription.source] = time.monotonic(), sample.name
-        if len(self._sources) > _SOURCES:
-            self._sources = {self._subscription.source: (time.monotonic(), sample.name)}
+        now = time.monotonic()
+        self._first = min(self._first, now)
+        self._heard.add(self._subscription.source, now, sample.name)
         return self._assembler.read(sample)
 
     def wait(self, timeout: float) -> JointStateSample | None:

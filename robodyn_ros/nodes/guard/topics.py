@@ -25,7 +25,7 @@ from robodyn_ros.nodes.conversions import (
     gravity_from, in_seconds, JointStateAssembler, payload_from)
 from robodyn_ros.nodes.guard.parameters import GuardSettings
 from robodyn_ros.nodes.guard.torque import GuardTorque
-from robodyn_ros.nodes.polling import PolledSubscription
+from robodyn_ros.nodes.polling import Heard, PolledSubscription
 from robodyn_ros.nodes.publishers import full_name, publisher_names, send
 from robodyn_ros.safety import Guard, GuardState, Phase
 from robodyn_ros.safety.acceptance import Age, REQUESTS
@@ -34,7 +34,6 @@ from robodyn_ros.settings import per_joint
 
 _PHASES = {phase.value: phase for phase in Phase}
 _HEARTBEATS = 50    # that can wait
-_RECENT = 1.0       # s for which a guard that was heard counts
 _PAUSE = 1.0        # s between two log lines about loads: floods must not hold the guard up
 _ACKNOWLEDGE = 0.2  # s to wait for the acknowledgement of the last messages
 _LONGEST = 0.25  # s, pause of the guard that is no silence of the states
@@ -219,7 +218,7 @@ class CommandPublisher:
         self._node = node
         self._state = node.create_publisher(Header, '~/state', qos.latched())
         self._states = PolledSubscription(node, Header, '~/state', qos.reliable(_HEARTBEATS))
-        self._heard: dict[bytes, float] = {}
+        self._heard = Heard()
         self._message = CommandMessage(model.joint_names, values.command.command_joints,
                                        DriveSettings())
         self._scale = _scale(values, model.joint_names)
@@ -236,11 +235,10 @@ class CommandPublisher:
     def twin(self, now: float) -> str:
         """Return that another guard of this name is there; empty if this one is alone."""
         for _ in self._states.waiting():
-            self._heard[self._states.source] = now
-        self._heard = {source: heard for source, heard in self._heard.items()
-                       if now - heard < _RECENT}
-        return (f'{len(self._heard)} guards publish on {self._states.topic}: stop all but one'
-                if len(self._heard) > 1 else '')
+            self._heard.add(self._states.source, now)
+        count = len(self._heard.recent(now))
+        return (f'{count} guards publish on {self._states.topic}: stop all but one'
+                if count > 1 else '')
 
     def publish_state(self, state: GuardState, echo) -> None:
         """Publish the state of the guard, with the stamp of the newest received heartbeat."""

@@ -7,12 +7,11 @@ from sensor_msgs.msg import JointState
 
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.cdr import JointStateDecoder
-from robodyn_ros.nodes.polling import PolledSubscription
+from robodyn_ros.nodes.polling import Heard, PolledSubscription
 from robodyn_ros.nodes.publishers import publisher_names
 from robodyn_ros.nodes.simulator.simulated_arm import SimulatedArm
 
 _LISTEN = 0.1   # s to hear another publisher, once all topics are open; more delays a motion
-_RECENT = 1.0   # s for which a publisher that was heard counts
 _DEPTH = 200    # states that can wait: the own ones do not displace those of a slow publisher
 
 
@@ -44,7 +43,7 @@ class OtherArms:
         # among the first of the node: one that comes later may be discovered after seconds
         self._states = PolledSubscription(node, JointState, 'joint_states', qos.newest(_DEPTH),
                                           JointStateDecoder().decode)
-        self._heard: dict[bytes, float] = {}
+        self._heard = Heard()
         self._sure = 0.0
         self._problem = ''
         self.over = False
@@ -65,8 +64,8 @@ class OtherArms:
             return arm.held
         for sample in self._states.waiting():
             if self._joints.intersection(sample.name):
-                self._heard[self._states.source] = now
-        heard = [source for source, seen in self._heard.items() if now - seen < _RECENT]
+                self._heard.add(self._states.source, now)
+        heard = list(self._heard.recent(now))
         if len(heard) < 2:
             self._problem = ''
         else:

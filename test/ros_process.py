@@ -162,6 +162,7 @@ class Probe:
         self.node = rclpy.create_node(name, context=self._context)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
+        self._clients = {}  # of services, which have discovered their servers
 
     def __enter__(self):
         return self
@@ -211,11 +212,10 @@ class Probe:
 
     def call(self, service, name, **request):
         """Call a service; return its response."""
-        client = self.node.create_client(service, name)
-        try:
-            return self._response(client, service.Request(**request), name)
-        finally:
-            self.node.destroy_client(client)
+        client = self._clients.get(name)
+        if client is None:
+            client = self._clients[name] = self.node.create_client(service, name)
+        return self._response(client, service.Request(**request), name)
 
     def _response(self, client, request, name):
         """Return the response; a server that appears after the request is asked as well."""

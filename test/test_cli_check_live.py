@@ -222,10 +222,10 @@ def test_a_simulated_arm_passes(arm, capsys):
 
 
 def test_a_topic_without_an_arm_names_the_one_with(arm, capsys):
-    code, document = look(capsys, '--joint-states', 'nowhere', '--timeout', '3')
+    code, document = look(capsys, '--joint-states', 'nowhere', '--timeout', '2')
     assert code == FAILURE
     assert '/joint_states' in texts_of(document, 'stop')
-    code, document = look(capsys, '--namespace', 'left', '--timeout', '3')
+    code, document = look(capsys, '--namespace', 'left', '--timeout', '2')
     assert document['live']['joint_states'] == '/left/joint_states'
     assert code == FAILURE and ' /joint_states' in texts_of(document, 'stop')
 
@@ -245,7 +245,7 @@ def test_another_commander_and_an_effort_controller_in_another_order(arm, capsys
         thread = threading.Thread(target=answer)
         thread.start()
         try:
-            code, document = look(capsys, '--listen', '4')
+            code, document = look(capsys, '--listen', '3')
         finally:
             done.set()
             thread.join()

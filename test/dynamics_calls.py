@@ -21,6 +21,16 @@ PARTS = (
     ('forward_dynamics_derivatives', 3, ()), ('effective_mass', 1, (LINK,)))
 
 
+# those of which all numbers are determined
+ALL = *CALLS, *PARTS[:-1]
+SOLVED = 'forward_dynamics', 'forward_dynamics_derivatives'  # amplified round-off
+
+
+def parts(name, result):
+    """Return the arrays that a call gives."""
+    return tuple(result) if name in [part[0] for part in PARTS] else (result,)
+
+
 def arrays(count, *shape):
     """Return `count` arrays of joint values, batches of the leading shape."""
     rng = np.random.default_rng(53)

@@ -33,14 +33,15 @@ PACKAGE = Path(__file__).resolve().parents[1] / 'robodyn_ros'
 TESTS = PACKAGE.parent / 'test'
 # folder, and its tests: those that fail for most errors, and soon, are the first
 MATTER = {
-    'dynamics/algorithms': ('reference', 'properties', 'identities', 'programs', 'regressor',
-                            'coriolis', 'parts', 'derivatives', 'results'),
-    'dynamics': ('programs', 'results', 'arguments', 'properties', 'parts', 'singular',
+    'dynamics/algorithms': ('reference', 'properties', 'identities', 'programs', 'analysis',
+                            'parts', 'results'),
+    'dynamics': ('programs', 'backends', 'calls', 'results', 'properties', 'parts', 'singular',
                  'effective_mass', 'rollout', 'work'),
     'control/laws': ('golden_logs', 'control_'),
     'control/steps': ('golden_logs', 'control_'),
     'control': ('control_', 'golden_logs'),
-    'safety': ('safety_', 'control_faults', 'guard_torque', 'golden_logs'),
+    'safety': ('safety_', 'control_acceptance', 'control_plausibility', 'control_cadence',
+               'control_braking', 'guard_torque', 'control_delay', 'control_faults', 'golden_logs'),
 }
 _DYNAMICS = 'test_dynamics_'
 _LONGEST = 600  # s of processor time per run of tests; what is as slow as that is noticed

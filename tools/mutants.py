@@ -47,7 +47,8 @@ _DYNAMICS = 'test_dynamics_'
 _LONGEST = 600  # s of processor time per run of tests; what is as slow as that is noticed
 _FIRST = 2  # files of tests that are run alone
 # in the copy no machine code is made again for an error in what only calls it
-_DIGEST = "        for path in sorted(folder.rglob('*.py') if packaged else folder.glob('*.py')):\n"
+_DIGEST = ("        for path in sorted(folder.rglob('*.py') if packaged else "
+           "folder.glob('*.py')):\n")
 _NO_MACHINE_CODE = "path.parent.name == 'arm' and path.name != 'contact.py'"
 _NO_CODE = 'annotation', 'returns', 'decorator_list'  # fields of the syntax tree
 _NOTICED, _SURVIVED = 'noticed', 'SURVIVED'

@@ -24,6 +24,8 @@ from robodyn_ros.trajectory import Trajectory
 # diagnostics of the measured loop
 _LOOP, _CHANGED, _MEASURES = 'measured loop', 'changed by it', 'is being measured'
 _NUMBERS = 'loop of each joint'
+_UNMEASURED = ('; until the log says "loop measured", a few seconds after the activation, the '
+               'feedback of a joint is that of the least inertia it may have')
 _LATE = 1.0    # s after the last point, then an unmet goal tolerance is a warning
 _EQUAL = 0.05  # ratio of velocity and change of position - 1, below which the lag is to blame
 
@@ -98,7 +100,8 @@ class ControllerReport:
             if controller.fault:
                 log.error(f'fault: {text}')
             elif text and controller.status.aborted:
-                log.warning(f'motion aborted: {text}')
+                log.warning(f'motion aborted: {text}' + (
+                    _UNMEASURED if controller.loop.running else ''))
             elif text and not controller.stream.moves:
                 log.info(text)
         observation = controller.observation

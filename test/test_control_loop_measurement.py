@@ -238,9 +238,9 @@ def test_a_joint_that_answers_otherwise_stays_soft():
     found[1], found[2] = None, Response(0.008, float(M[2, 2]), 0.0, 0.0, 25.0)
     found[3] = Response(0.002, 0.9 * float(M[3, 3]), 0.0, 0.0, 25.0)
     loop = MeasuredLoop.of(found, SEEN, M, NONE, LIMIT, 1e-3, STILL, GAINS)
-    assert loop.unknown.tolist() == [False, True, True, False, False, False, False]
+    assert loop.unexplained.tolist() == [False, True, True, False, False, False, False]
     hidden = MeasuredLoop.of(found, STILL, M, NONE, LIMIT, 1e-3, STILL, GAINS)
-    assert not hidden.unknown[1]
+    assert not hidden.unexplained[1]
 
 
 def test_only_the_rotor_of_an_elastic_joint_is_there():

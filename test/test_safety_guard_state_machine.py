@@ -210,7 +210,7 @@ def test_a_pause_of_its_own_is_no_silence_of_the_guard():
     held = Controlled(required=True)
     held.run(0.1, ARMED, echo=1)
     held.run(1.0, turn=1.0)
-    assert not held.turns.silent and not held.turns.problem
+    assert not held.turns.guard_silent and not held.turns.problem
 
 
 def test_a_guard_that_ends_in_good_order_answers_all_requests():
@@ -258,8 +258,8 @@ def test_a_pause_within_a_turn_is_noticed_before_the_torque_goes_out():
 def test_a_guard_that_dies_hands_the_arm_to_the_controller(word):
     left = Controlled()
     left.run(0.1, word)
-    assert not left.turns.silent
-    assert left.run(0.6) and left.turns.silent
+    assert not left.turns.guard_silent
+    assert left.run(0.6) and left.turns.guard_silent
     assert left.phase is Phase.ACTIVE
     assert not left.turns.problem and not left.turns.refusal
 
@@ -270,7 +270,7 @@ def test_a_guard_that_does_not_answer_is_waited_for_in_vain_but_not_for_ever():
     held.run(1.0, turn=1.0)
     assert not held.run(0.4)
     assert held.run(0.2)
-    assert held.turns.silent
+    assert held.turns.guard_silent
 
 
 def test_a_required_guard_is_missed_and_an_expected_one_only_at_first():
@@ -333,7 +333,7 @@ def test_a_guard_that_ends_in_good_order_is_not_missed():
     left = Controlled()
     left.run(0.1, ARMED)
     left.run(0.1, GONE)
-    assert left.run(2.0) and not left.turns.silent
+    assert left.run(2.0) and not left.turns.guard_silent
 
 
 class World:

@@ -58,7 +58,7 @@ class Inputs:
     received: float = scalar('', 'Flag: a state of the arm was received.')
     alive: float = scalar('s', 'Time of the last sign of life of the supervising process.')
     lost: float = scalar('', 'Flag: the guard has commanded, and the arm is not resumed from it.')
-    kind: float = scalar('', 'Kind of the cycle that was made, see `state`.')
+    kind: float = scalar('', 'Kind of the cycle that was made, see `safety.acceptance`.')
     published: float = scalar('', 'Flag: the torque was published.')
     stamp: float = scalar('s', 'Stamp of a heartbeat.')
     guard_state: float = scalar('', 'State of the guard, from 1 on in the order of `GuardState`.')
@@ -77,9 +77,9 @@ class Memory:
     first_stamp: float = scalar('s', 'Stamp of the first heartbeat.')
     first_received: float = scalar('', 'Flag: the guard has received the first heartbeat.')
     guard_commands: float = scalar('', 'Flag: the guard commands the arm.')
-    silent: float = scalar('', 'Flag: a known guard is silent.')
+    guard_silent: float = scalar('', 'Flag: a known guard is silent.')
     permitted: float = scalar('', 'Flag: a torque may be sent in this turn.')
-    kind: float = scalar('', 'Kind of the cycle of this turn, see `state`.')
+    kind: float = scalar('', 'Kind of the cycle of this turn, see `safety.acceptance`.')
     unattended: float = scalar('', 'Flag: the supervising process gives no sign of life.')
     due: float = scalar('s', 'Time at which a torque is due without a state.')
     commands: float = scalar('', 'Flag: torques are sent.')
@@ -102,7 +102,7 @@ def known(m):
     return flag(m.guard_state) & no(equal(m.guard_state, _GONE))
 
 
-def silent(m, p):
+def guard_silent(m, p):
     """Return whether a known guard is silent."""
     return known(m) & (m.last_turn - m.received > p.timeout)
 
@@ -122,7 +122,7 @@ def guard_heard(x, m, p):
     """Return the memory after a message of the guard, and 0."""
     # a restarted guard has not received any heartbeat yet
     confirmed = finite(m.request_stamp) & (x.echo >= m.request_stamp)
-    return replace(m, guard_state=x.guard_state, received=x.now, silent=0.0,
+    return replace(m, guard_state=x.guard_state, received=x.now, guard_silent=0.0,
                    first_received=finite(m.first_stamp) & (x.echo >= m.first_stamp),
                    pending=m.pending & no(confirmed),
                    request_stamp=when(confirmed, NEVER, m.request_stamp)), 0.0
@@ -139,8 +139,8 @@ def begin(x, m, p):
     expired = m.pending & (no(known(m)) | (now - m.pending_since > p.timeout))
     m = replace(m, pending=m.pending & no(expired),
                 request_stamp=when(expired, NEVER, m.request_stamp))
-    m = replace(m, silent=silent(m, p))
-    taken = equal(m.guard_state, _COMMANDING) & no(m.silent)
+    m = replace(m, guard_silent=guard_silent(m, p))
+    taken = equal(m.guard_state, _COMMANDING) & no(m.guard_silent)
     permitted = no(m.pending | taken) & no(x.lost)
     kind = first_of((x.received, RECEIVED), (now >= m.due, DUE), otherwise=(WAITING,))[0]
     return replace(

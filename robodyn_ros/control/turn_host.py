@@ -90,9 +90,9 @@ class TurnHost:
         return self.guard_state not in (None, GuardState.GONE)
 
     @property
-    def silent(self) -> bool:
+    def guard_silent(self) -> bool:
         """Whether a known guard is silent."""
-        return bool(self.memory.silent)
+        return bool(self.memory.guard_silent)
 
     @property
     def problem(self) -> str:
@@ -104,7 +104,8 @@ class TurnHost:
         if self.guard_state is GuardState.REFUSING:
             return self.demanded(_REFUSED)
         passed = float(self.memory.last_turn - self.memory.received)
-        return self.demanded(f'the guard is silent for {passed:.2f} s' if self.silent else '')
+        return self.demanded(
+            f'the guard is silent for {passed:.2f} s' if self.guard_silent else '')
 
     def demanded(self, lack: str) -> str:
         """Return why the arm must not move where this lacks; empty if no guard is required."""
@@ -113,11 +114,12 @@ class TurnHost:
     @property
     def refusal(self) -> str:
         """Return why the arm cannot be taken over; empty if it can."""
-        if self.guard_state is GuardState.COMMANDING and not self.silent:
+        if self.guard_state is GuardState.COMMANDING and not self.guard_silent:
             return 'the guard commands the arm: call the service ~/reset of the guard'
-        if self.guard_state is GuardState.ARMED and not self.silent:
+        if self.guard_state is GuardState.ARMED and not self.guard_silent:
             return 'the guard is armed: another controller commands the arm'
-        if self._expected and (not self.known or self.silent or not self.memory.first_received):
+        if self._expected and (
+                not self.known or self.guard_silent or not self.memory.first_received):
             return 'no message of the guard yet'
         if self._expected and self.guard_state is GuardState.REFUSING:
             return _REFUSED
@@ -132,7 +134,7 @@ class TurnHost:
         now : float
             Steady clock, s.
         kind : float
-            Kind of the cycle that was made, see `state`.
+            Kind of the cycle that was made, see `safety.acceptance`.
         subscribers : int
             Number of subscribers of the torques.
 
@@ -188,7 +190,7 @@ class TurnHost:
         self._run('sent', now)
 
     def end(self, now: float, kind: float) -> None:
-        """End a turn in which a cycle of a kind was made, see `state`."""
+        """End a turn in which a cycle of a kind was made, see `safety.acceptance`."""
         self._inputs.kind[()] = kind
         self._run('end', now)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-MOST_FRICTION = 0.1  # of the effort limit, at the velocity limit; geared joints have 1 to 5 %
+BELIEVED_FRICTION = 0.1  # of the effort limit, at the velocity limit; geared joints have 1 to 5 %
 _ALIKE = 3           # joints, or bodies, above which alike or unlike numbers are placeholders
 _ROUND = (1.0, 10.0, 100.0, 1000.0)  # rad/s: limits that nobody measured
 
@@ -26,7 +26,7 @@ def believed_friction(friction, damping, effort, velocity) -> np.ndarray:
     """
     friction, damping, effort = (np.asarray(each, float) for each in (friction, damping, effort))
     fastest = np.where(np.isfinite(velocity), velocity, 1.0)
-    most = np.where(np.isfinite(effort), MOST_FRICTION * effort, np.inf)
+    most = np.where(np.isfinite(effort), BELIEVED_FRICTION * effort, np.inf)
     total = friction + damping * fastest
     return np.where(total > most, most / np.where(total > 0.0, total, 1.0), 1.0)
 

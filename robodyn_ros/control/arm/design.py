@@ -167,7 +167,7 @@ class Design:
     def found_delay(self) -> float:
         """Return the delay from torque to velocity that was measured, in s; 0: none was."""
         loop = self.loop
-        if loop is None or loop.unknown.any() or not loop.known.any():
+        if loop is None or loop.unexplained.any() or not loop.known.any():
             return 0.0
         return float(loop.delay.max())
 
@@ -177,7 +177,7 @@ class Design:
         loop = self.loop
         if loop is None:
             return np.zeros(len(self.gains.kp))
-        return np.where(loop.known & ~loop.unknown & (loop.delay > _SHORT), loop.delay, 0.0)
+        return np.where(loop.known & ~loop.unexplained & (loop.delay > _SHORT), loop.delay, 0.0)
 
 
 def require_settings(settings: Settings) -> None:

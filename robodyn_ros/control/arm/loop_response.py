@@ -23,7 +23,7 @@ import numpy as np
 from robodyn_ros.control.gains import Gains
 from robodyn_ros.safety.loop_margin import largest_frequencies
 
-SOFT = 0.75       # reduction of the natural frequency of a joint whose loop is unknown
+SOFT = 0.75       # reduction of the natural frequency of a joint whose answer is unexplained
 _LONGEST = 0.04   # s, delay
 _STEPS = 6        # points of an exponential between two events
 _EXPLAINED = 0.8  # of the mean square of the velocity, that makes a result
@@ -151,7 +151,7 @@ class MeasuredLoop:
         Rotors that the model had, and what it lacks in addition, in kg m^2 (kg).
     excess : (nv,) array
         Inertia of the model over that at high frequency, where only a part is there; else 1.
-    unknown : (nv,) array
+    unexplained : (nv,) array
         Whether the joint answered, and not like a rigid joint, nor like the rotor of an elastic
         one: the velocity may be that of its link.
     delay : (nv,) array
@@ -165,7 +165,7 @@ class MeasuredLoop:
     armature: np.ndarray
     missing: np.ndarray
     excess: np.ndarray
-    unknown: np.ndarray
+    unexplained: np.ndarray
     delay: np.ndarray
     answers: bool = True
 
@@ -216,19 +216,19 @@ class MeasuredLoop:
         rings = np.array([each is not None and each.resonance > 0.0 for each in responses])
         # a link follows its rotor after a part of the period of the resonance
         follows = rings & (delay > np.min(delay[known], initial=_LONGEST) + _LINK)
-        unknown = seen & ~known | follows
+        unexplained = seen & ~known | follows
         delay = np.where(known, delay, delay.max(initial=0.0)) + 0.5 * interval
         wn = np.sqrt(gains.kp)
         borne = largest_frequencies(0.5 * gains.kd / np.maximum(wn, _TINY), delay) >= wn
         elastic = known & (inertia < np.where(shaken & borne, locked, _LIGHTER * model))
         # less inertia than there is is safe: a rotor that is given is right
         rotors = np.zeros_like(model)
-        lacks = ~unknown & (inertia > _HEAVIER * model) & (armature == 0.0)
+        lacks = ~unexplained & (inertia > _HEAVIER * model) & (armature == 0.0)
         for _ in range(_ITERATIONS):
             now = moved_inertia(M + np.diag(rotors), friction, torque)
             rotors = np.where(lacks, np.maximum(rotors + inertia - now, 0.0), 0.0)
         return cls(tuple(responses), armature, rotors, np.where(elastic, locked / inertia, 1.0),
-                   unknown, np.where(known.any(), delay, 0.0))
+                   unexplained, np.where(known.any(), delay, 0.0))
 
 
 def moved_inertia(M: np.ndarray, friction: np.ndarray, torque: np.ndarray) -> np.ndarray:

@@ -163,11 +163,11 @@ class SettingChanges:
         """Use measured loops of the joints: gains follow from the next cycle on."""
         arm = self._arm
         design = Design.make(arm.loaded_dynamics(), arm.design.settings, arm.design, loop)
-        measured = loop.known & ~loop.unknown
+        measured = loop.known & ~loop.unexplained
         # a joint that oscillates for an unknown reason may be one that another makes oscillate
         known = measured[arm.memory.oscillation.factor < 1.0].all()
         arm.program.probe.measured[:] = measured & known
-        arm.program.probe.softness[:] = SOFT * loop.unknown
+        arm.program.probe.softness[:] = SOFT * loop.unexplained
         arm.program.probe.use += 1.0
         arm.program.feedback.found[()] = design.found_delay > 0.0
         self.apply(design)

@@ -252,13 +252,13 @@ class Status:
                                'in the model, which no rotor has, and its gains are those '
                                'without: is it blocked, by a brake or a contact?')
             part = float(self.arm.design.bandwidth_factor[j])
-            if loop.unknown[j]:
+            if loop.unexplained[j]:
                 found[name] = (
                     f"loop of '{name}': neither that of a rigid joint nor that of a rotor on a "
                     f'spring: its natural frequency is lowered to {100.0 * (1.0 - SOFT):.0f} %')
             elif part < 1.0 - _NOTICED:
                 changes.append(f'its natural frequency is lowered to {100.0 * part:.0f} %')
-            if changes and not loop.unknown[j]:
+            if changes and not loop.unexplained[j]:
                 what = 'like the slowest of the others' if each is None else (
                     f'{1e3 * each.delay:.0f} ms, {each.inertia:.2g} {unit}, dry friction '
                     f'{each.friction:.2g} {model.effort_units[j]}' + (

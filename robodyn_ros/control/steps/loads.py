@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from robodyn_ros.dynamics.jit.blocks import block, numbers, scalar
 from robodyn_ros.dynamics.jit.flags import equal, no, when
-from robodyn_ros.dynamics.jit.vectors import positive
+from robodyn_ros.dynamics.jit.vectors import positive, smooth_step
 
 
 @block
@@ -68,8 +68,7 @@ def runtime(m):
 def _moved(m, p, dt, moves):
     elapsed = m.elapsed + dt
     over = no(m.duration > elapsed)
-    x = elapsed / positive(m.duration)
-    share = x * x * (3.0 - 2.0 * x)
+    share = smooth_step(elapsed / positive(m.duration))
     between = [(b - a) * share + a for a, b in zip(m.start, p.target)]
     known = when(over, p.target, between)
     return when(moves, Memory(

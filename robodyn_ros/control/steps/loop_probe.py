@@ -33,8 +33,8 @@ class Program:
     amplitude: float = scalar('N m', 'Its a.')
     length: float = scalar('s', 'Its L.')
     window: float = scalar('s', 'Time from its begin for which the velocity is recorded.')
-    softness: list = joints('', 'Reduction of the natural frequency of a joint whose loop is not '
-                            'known, 0 to 1.')
+    softness: list = joints('', 'Reduction of the natural frequency of a joint whose answer to '
+                            'doublets is unexplained, 0 to 1.')
     lowered: list = joints('', 'Reduction of it that the gains have for the measured loop.')
     use: float = scalar('', 'Number of the last result that is in use.')
     measured: list = joints('', 'Flag: the gains of this joint have margins by that result.')

@@ -238,7 +238,7 @@ class Shutdown:
 
     def _guard_knows(self) -> bool:
         turns = self._guard.turns
-        return turns.silent or turns.guard_state is not GuardState.ARMED
+        return turns.guard_silent or turns.guard_state is not GuardState.ARMED
 
     def _over(self) -> bool:
         cycle = self._cycle

@@ -139,13 +139,13 @@ class GuardLink:
     @property
     def _unarmed(self) -> bool:
         """Whether the guard watches only, although the controller has commanded for a while."""
-        return (self.turns.guard_state is GuardState.WATCHING and not self.turns.silent
+        return (self.turns.guard_state is GuardState.WATCHING and not self.turns.guard_silent
                 and time.monotonic() - self.since > _UNARMED)
 
     @property
     def summary(self) -> str:
         """Return the state of the guard, for diagnostics."""
-        if self.turns.silent:
+        if self.turns.guard_silent:
             return 'silent'
         state = self.turns.guard_state
         return 'watching only' if self._unarmed else 'none' if state is None else state.value
@@ -193,7 +193,7 @@ class GuardLink:
         self._log_changes()
 
     def _poll(self, now: float) -> None:
-        if self.turns.silent:  # another one may guard from now on
+        if self.turns.guard_silent:  # another one may guard from now on
             self.states.bound = frozenset()
         message = self.states.take()
         if message is not None and message.frame_id in _STATES:

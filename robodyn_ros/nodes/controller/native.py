@@ -199,7 +199,7 @@ class NativeControl:
                             f'{errors} times so far', throttle_duration_sec=1.0)
         self.sent = not loop.block['unsent']
         guard.update()
-        if guard.turns.silent:  # another one may guard from now on
+        if guard.turns.guard_silent:  # another one may guard from now on
             loop.bind('guard_source', b'')
         if foreign := loop.foreign:
             self._states.drop(foreign)

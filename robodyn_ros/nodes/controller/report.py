@@ -226,7 +226,7 @@ class ControllerReport:
             return DiagnosticStatus.ERROR, f'fault: {controller.fault}'
         if not states.fresh:
             return DiagnosticStatus.WARN, states.reason
-        if self._guard.turns.silent:
+        if self._guard.turns.guard_silent:
             return DiagnosticStatus.WARN, 'the guard is silent'
         if recovery := controller.status.recovery:
             return DiagnosticStatus.WARN, recovery

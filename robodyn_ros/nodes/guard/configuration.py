@@ -88,7 +88,7 @@ def loads_of(payloads: Mapping[str, Payload], gravity: np.ndarray,
 
 def loop_of(loop: Any) -> dict[str, Any]:
     """Return what was measured, a `MeasuredLoop` or None: null unless all joints are known."""
-    known = loop is not None and loop.known.all() and not loop.unknown.any()
+    known = loop is not None and loop.known.all() and not loop.unexplained.any()
     return {f'loop_{name}': getattr(loop, name).tolist() if known else None for name in _LOOP}
 
 

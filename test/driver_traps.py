@@ -40,14 +40,17 @@ machine: any; the figures do not depend on it
 command: python test/driver_traps.py
 
 Every profile with every habit, in the first seconds, with robodyn6 or robodyn7 as the arm, held
-for 0.6 s and then moved by 0.1 rad. The profile decides who carries the arm, what is reported, how
-often, and what is commanded. Numbers are the largest distance from the reference in mrad, or of a
-killed controller the motion in the 0.5 s after it. refused: no torque is sent. step: --check, or a
-step that is verified, finds it before. fault, and ended (a motion left its tolerance): with the
+for 0.6 s, in rows about torques until the loop is measured, then moved by 0.1 rad. The profile
+decides who carries the arm, what is reported, how often, and what is commanded. Numbers are the
+largest distance from the reference in mrad, or of a controller that was killed or deactivated the
+motion in the 0.5 s after it. refused: no torque is sent. step: --check, or a step that is
+verified, finds it before. fault, ended (a motion left its tolerance) and motion refused: with the
 distance until then. Numbers alone: no message.
 
 """
 STEP, BEFORE, AFTER = 1e-3, 0.6, 0.8  # s
+_MEASURES = 25.0  # s, longest measurement
+_NAMED = 1.0  # s for which the arm is watched after a fault
 _GONE = 0.5  # s for which an arm whose controller was killed is watched
 POSE = {6: [0.3, 0.5, -0.8, 0.4, 0.6, -0.1], 7: [0.3, 0.5, -0.2, -1.0, 0.4, 0.6, -0.1]}
 
@@ -57,13 +60,16 @@ def _first(n, values):
 
 
 # by name: what it changes for n joints; of the driver, or `answer`: of the parameter
-# driver_compensates_gravity, `killed`: the controller in a motion, `friction`: part that is left
+# driver_compensates_gravity, `killed`: the controller in a motion, `ended`: deactivated at rest,
+# `friction`: part that is left, `rate`: of the states
 TRAPS = {
     'none': lambda n: {},
     'gravity told wrongly': lambda n: {'answer': False},
     'gravity 1.1 times': lambda n: {'gravity_error': 1.1},
     'friction compensated twice': lambda n: {'friction': 0.1},
     'spring to the zero pose': lambda n: {'kp': (70.0,), 'kd': (2.0,), 'spring': 'zero'},
+    'zero pose at activation': lambda n: {'kp': (70.0,), 'kd': (2.0,), 'spring': 'zero',
+                                          'spring_time': 0.3},
     'spring to the first pose': lambda n: {'kp': (80.0,), 'kd': (2.0,), 'spring': 'start'},
     'commands ignored': lambda n: {'ignores': 'all'},
     'effort without position ignored': lambda n: {'ignores': 'effort_alone'},
@@ -74,9 +80,16 @@ TRAPS = {
     'steps of 0.063 N m': lambda n: {'quantum': (0.063,)},
     'rate limit of 1000 N m/s': lambda n: {'rate_limit': 1000.0},
     'fault at 1000 N m/s': lambda n: {'rate_limit': 1000.0, 'jump': 'fault'},
+    'states at 30 Hz': lambda n: {'rate': 30.0},
+    'deactivated, motors disabled': lambda n: {'ended': True, 'silence': 'disable'},
     'killed, torque repeated': lambda n: {'killed': True},
     'killed, motors damp': lambda n: {'killed': True, 'silence': 'damp'},
     'killed, motors disabled': lambda n: {'killed': True, 'silence': 'disable'}}
+
+
+# of these the measurement of the loop says something; it takes some seconds
+MEASURED = ('none', 'spring to the first pose', 'commands ignored',
+            'effort without position ignored', 'signs flipped')
 
 
 @cache
@@ -107,6 +120,8 @@ class Run:
         told = carried if change.pop('answer', True) else not carried
         part = change.pop('gravity_error', 1.0) * carried
         self._killed, friction = change.pop('killed', False), change.pop('friction', 1.0)
+        self._ended, self._measures = change.pop('ended', False), trap in MEASURED
+        rate = min(change.pop('rate', profile.state.rate), profile.state.rate)
         self.dynamics = dynamics = dynamics_of(n)
         settings = with_values(Settings(), {
             'driver_compensates_gravity': told, 'friction_scale': numbers.friction_scale,
@@ -123,7 +138,7 @@ class Run:
                            damping=friction * model.damping)
         self.plant.reset(np.array(POSE[n]))
         self.driver.start(self.plant.q)
-        self._every = max(1, round(1.0 / (profile.state.rate * STEP)))
+        self._every = max(1, round(1.0 / (rate * STEP)))
         self._facts, self._has = profile.state, {'effort', *(
             each.rsplit(':', 1)[1] for each in profile.command.fields), *profile.command.others}
         self._drives = np.zeros(blocks.size(drive.Program, {'joints': n}))
@@ -150,7 +165,7 @@ class Run:
             q = self.plant.q
             self._motors = self.driver.torque(
                 self._command, q, self.plant.qd, self.dynamics.gravity(q),
-                0.0 if stays is None else k * STEP, STEP)
+                0.0 if stays is None else k * STEP, STEP, self.plant.mobility)
             self.plant.step(self._motors)
             self.now += STEP
             to = self.control.reference.q if stays is None else stays
@@ -189,9 +204,17 @@ class Run:
             self.named = f'refused: {error}'
             return self
         control.activate(self.now, position, velocity, self.now)
-        while self.now < BEFORE:
+        if self._measures:
+            control.loop.begin()
+        while self.now < BEFORE or (self._measures and not self.named and self.now < _MEASURES
+                                    and control.loop.result is None):
             self.cycle()
-        if not self.named:
+            control.update_loop(wait=True)
+        begin = self.now
+        if self._ended:
+            control.activation.deactivate()
+            self._command[0] = control.gravity_torque()
+        elif not self.named:
             goal = control.reference.q + 0.1 * np.where(q > 0.0, -1.0, 1.0)
             zero = np.zeros_like(goal)
             try:
@@ -199,9 +222,12 @@ class Run:
                                [TrajectoryPoint(goal, zero, zero, (), AFTER)])
             except RobodynError as error:
                 self.named, self.before = f'motion refused: {error}', self.largest
-            while self.now < BEFORE + (0.5 if self._killed else 1.2) * AFTER:
+            while self.now < begin + (0.5 if self._killed else 1.2) * AFTER:
                 self.cycle()
-        if self._killed:
+        else:
+            while self.now < begin + _NAMED:
+                self.cycle()
+        if self._killed or self._ended:
             self.largest = 0.0
             self.drive(_GONE, self.plant.q.copy())
         return self

@@ -74,3 +74,47 @@ def test_an_arm_that_is_carried_twice_is_not_thrown_at_the_end_of_control():
     assert arm.control.status.shutdown_over
     assert np.abs(arm.waiting[-1]).max() < 0.5 and not arm.control.gravity_torque().any()
     assert np.abs(arm.plant.q - place).max() < 5e-3
+
+
+class Wrong(Loop):
+    """An arm whose motors make another torque than is sent, and add one of their own."""
+
+    def __init__(self, factor, stiffness=0.0, carried=False):
+        super().__init__(MODEL, q=BENT, gains={'driver_compensates_gravity': carried})
+        self.factor, self.stiffness, self.carried = factor, stiffness, carried
+        self.place = self.plant.q.copy()
+
+    def send(self, torque):
+        super().send(self.factor * torque - self.stiffness * self.plant.q + (
+            self.dynamics.gravity(self.plant.q) if self.carried else 0.0))
+
+    @property
+    def moved(self):
+        return np.abs(self.plant.q - self.place).max()
+
+
+@pytest.mark.parametrize('factor', [-1.0, np.array([-1.0, -1.0, 1.0, -1.0, 1.0, 1.0, 1.0])])
+def test_an_arm_whose_torques_have_another_sign_gets_none(factor):
+    """Feedback and damping would throw it: 2.7 rad in a quarter of a second."""
+    arm = Wrong(factor)
+    while not arm.control.fault and arm.now < 1.0:
+        arm.run(1e-3)
+    assert 'have another sign' in arm.control.fault and arm.moved < 0.02
+    arm.run(0.1)
+    assert not arm.control.status.sent.any() and arm.control.mode is Mode.PASSIVE
+    with pytest.raises(StateError, match='the cause is still there'):
+        arm.control.reset_fault()
+    assert not arm.control.gravity_torque().any()
+
+
+def test_an_arm_that_something_pulls_away_is_not_pulled_back():
+    arm = Wrong(1.0, np.array([0.0, 70.0, 0.0, 70.0, 0.0, 0.0, 0.0]), carried=True)
+    while not arm.control.fault and arm.now < 1.0:
+        arm.run(1e-3)
+    assert 'gravity does not explain it: a stiffness of the drives' in arm.control.fault
+    assert arm.control.mode is Mode.PASSIVE and arm.moved < 0.2
+    arm.stiffness = 0.0
+    arm.run(2.0)
+    assert np.abs(arm.plant.qd).max() < 0.01
+    with pytest.raises(StateError, match='the cause is still there'):
+        arm.control.reset_fault()

@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 
 from closed_loop import Loop
-from design import change_settings
+from design import change_settings, settings_of
 import numpy as np
 import pytest
 from robodyn_ros.control import ArmController, Settings
@@ -330,6 +330,60 @@ def test_no_joint_is_given_inertia_or_friction_that_it_cannot_have_while_control
     change_settings(control, armature=[1000.0] * 7)
 
 
+class Turned(Late):
+    """An arm that its driver carries; motors of some joints turn the other way, or not at all."""
+
+    def __init__(self, signs, period=1):
+        super().__init__(noise=0.0)
+        self.signs, self._period = np.array(signs), period
+        settings = settings_of(driver_compensates_gravity=True)
+        self.controller = ArmController(DYNAMICS, settings)
+        self.controller.activate(0.0, Q, 0.0 * Q)
+        self.controller.loop.begin()
+
+    def run(self, seconds, until=lambda: False):
+        end, plant = self.now + seconds, self.plant
+        while self.now < end and not until():
+            torque = self.controller.update(self.now, plant.q, plant.qd).copy()
+            for _ in range(self._period):
+                plant.step(DYNAMICS.gravity(plant.q) + self.signs * torque)
+                self.furthest = max(self.furthest, float(np.abs(plant.q - Q).max()))
+            self.now += self._period * 1e-3
+
+
+def test_joints_that_move_against_their_torque_are_named_before_they_move():
+    arm = Turned([-1.0, 1.0, 1.0, -1.0, 1.0, 1.0, -1.0])
+    control = arm.controller
+    arm.run(9.0, lambda: control.update_loop(wait=True))
+    assert control.loop.result.turned.tolist() == (arm.signs < 0.0).tolist()
+    assert control.status.loop_summary.startswith(
+        "joints that move against their torque: 'joint1', 'joint4', 'joint7'. Correct the sign")
+    with pytest.raises(StateError, match="against their torque: 'joint1'"):
+        control.follow(arm.now, MODEL.joint_names, [TrajectoryPoint(Q + 0.1, NONE, NONE, (), 1.0)])
+    arm.run(3.0)
+    assert arm.furthest < 1e-3 and not control.fault
+
+
+def test_at_rare_states_such_joints_are_left_without_torque():
+    arm = Turned([-1.0, 1.0, 1.0, -1.0, 1.0, 1.0, -1.0], period=10)
+    control = arm.controller
+    arm.run(9.0, lambda: control.update_loop(wait=True) or bool(control.fault))
+    assert 'driven by the feedback: its torque' in control.fault and arm.furthest < 0.05
+    arm.run(2.0)
+    assert arm.furthest < 0.4 and not arm.controller.status.sent.any()
+    with pytest.raises(StateError, match='a fault is latched'):
+        control.follow(arm.now, MODEL.joint_names, [TrajectoryPoint(Q + 0.1, NONE, NONE, (), 1.0)])
+
+
+def test_a_joint_that_does_not_move_while_others_do_is_named():
+    arm = Turned([1.0, 1.0, 1.0, 1.0, 0.0, 1.0, 1.0])
+    control = arm.controller
+    arm.run(15.0, lambda: control.update_loop(wait=True))
+    texts = control.status.measured_loops
+    assert list(texts) == ['joint5'] and 'did not move with up to' in texts['joint5']
+    assert control.design.loop.answers and not control.status.loop_problem
+
+
 def test_a_motion_interrupts_the_measurement_and_a_hold_continues_it():
     arm = Late()
     arm.controller.loop.begin()
@@ -366,7 +420,7 @@ def test_a_joint_that_slips_one_way_says_nothing_about_its_loop():
     times = np.arange(0.0, 0.1, 1e-3)
     for speeds, seen in ((np.sin(60.0 * times), True), (np.abs(np.sin(60.0 * times)), False)):
         joint, done = loop_measurement._Joint(0, 5.0, 0.1, 2.0, 1e-3), Future()
-        done.set_result(None)
+        done.set_result((None, False))
         joint._doublets, joint.fit = [Doublet(1.0, (0.004,), times, 0.05 * speeds)], done
         joint.judge()
         assert joint.seen == seen
@@ -376,7 +430,7 @@ def test_a_joint_that_drifts_is_measured_on():
     """A wrist whose rotor is not known yet hardly rests; its drift is no answer, and no way."""
     times = np.arange(0.0, 0.1, 1e-3)
     joint, done = loop_measurement._Joint(0, 5.0, 0.1, 2.0, 1e-3), Future()
-    done.set_result(None)
+    done.set_result((None, False))
     for _ in range(2):
         joint._doublets, joint.fit = [Doublet(1.0, (0.004,), times, np.full(100, 0.03))], done
         joint.judge()
@@ -386,7 +440,7 @@ def test_a_joint_that_drifts_is_measured_on():
 def test_friction_that_is_most_of_the_torque_explains_any_inertia():
     """One of a tenth was taken for a wrist that slid, and a slow oscillation followed."""
     times, done = np.arange(0.0, 0.1, 1e-3), Future()
-    done.set_result(Response(0.001, 0.0006, 0.0021, 0.0, 0.0, 0.09))
+    done.set_result((Response(0.001, 0.0006, 0.0021, 0.0, 0.0, 0.09), False))
     joint = loop_measurement._Joint(0, 5.0, 0.1, 2.0, 1e-3)
     speeds = np.minimum(1.5 * times, 0.017)
     for torque, known in ((0.0023, False), (0.01, True)):
@@ -419,7 +473,7 @@ def test_a_joint_that_its_friction_holds_has_no_resonance():
     with ThreadPoolExecutor(1) as pool:
         for part in (0.5, 1.0):
             joint.add(Doublet(part * 1.17e-3, edges, times, part * speeds), pool)
-            assert joint.fit.result().resonance > 70.0
+            assert joint.fit.result()[0].resonance > 70.0
             joint.judge()
     assert joint.result is None and joint.seen and not joint.over
 
@@ -428,7 +482,7 @@ def test_a_record_that_cannot_be_analysed_is_no_response(monkeypatch):
     def fails(_):
         raise np.linalg.LinAlgError('Singular matrix')
 
-    monkeypatch.setattr(loop_measurement, 'fit', fails)
+    monkeypatch.setattr(loop_measurement, 'answer', fails)
     arm = Late(noise=0.0)
     arm.controller.loop.begin()
     arm.run(20.0, lambda: arm.controller.update_loop(wait=True))

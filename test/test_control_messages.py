@@ -59,6 +59,14 @@ EXPECTED = {
     'WANDERS': ((3, 0.4567, 0.0, 0.0),
                 "joint 'joint4' is 0.46 rad from where it is held: its feedback, lowered because "
                 'it oscillated, does not hold it. Gravity torque and damping remain'),
+    'PULLED': ((1, 0.123, 0.0, 0.08),
+               "joint 'joint2' left its place by 0.12 rad in 0.08 s, and gravity does not explain "
+               'it: a stiffness of the drives pulls it elsewhere, or somebody moves it. Set the '
+               'gains of the drives to 0'),
+    'DRIVEN': ((3, 0.0145, 0.0, 0.0),
+               "joint 'joint4' leaves its place, 0.015 rad so far, driven by the feedback: its "
+               'torque, or that of a joint beside it, has another sign. The arm gets no torque '
+               'any more; correct effort_scale, or the direction of the motors in the driver'),
     'OWN_LAW': ((0, 0.0, 0.0, 0.0), 'own law: its torque is not a finite number below 1e+09 N m'),
     'UNATTENDED': ((0, 0.0, 0.0, 0.0), 'stopped: the process of the controller does not react'),
     'NEVER': ((0, 0.0, 0.0, 0.052), SILENT + 'nothing received yet'),

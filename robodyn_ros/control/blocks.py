@@ -7,7 +7,7 @@ from typing import Any
 from robodyn_ros.control.gains import Gains, TaskGains
 from robodyn_ros.control.steps import (
     collision, disturbance, external_law, feedback, gravity_check, law_state,
-    learning, light_joints, loads, loop_probe, modes, observer, predict, reflection,
+    learning, light_joints, loads, loop_probe, modes, observer, predict, reflection, runaway,
     transition, wrenches)
 from robodyn_ros.dynamics.jit.blocks import block, joints, numbers, part, scalar
 from robodyn_ros.safety import acceptance, limits, oscillation, passive_stop, walls
@@ -36,6 +36,7 @@ class Memory:
     gravity_check: gravity_check.Memory = part(gravity_check.Memory)
     probe: loop_probe.Memory = part(loop_probe.Memory)
     oscillation: oscillation.Memory = part(oscillation.Memory)
+    runaway: runaway.Memory = part(runaway.Memory)
     passive: passive_stop.Memory = part(passive_stop.Memory)
     walls: walls.Memory = part(walls.Memory)
     light: light_joints.Memory = part(light_joints.Memory)

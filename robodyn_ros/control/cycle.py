@@ -25,7 +25,7 @@ from robodyn_ros.dynamics.jit.flags import all_of, equal, no, when
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.nested import flatten
 from robodyn_ros.dynamics.jit.trace import minimum
-from robodyn_ros.dynamics.jit.vectors import added, difference, sums
+from robodyn_ros.dynamics.jit.vectors import added, difference, sums, zeros
 from robodyn_ros.safety import limits
 
 
@@ -97,6 +97,8 @@ def compute_torque(robot, functions, table, flags, state, m, p):
     torque = when(last, total, torque)
     torque = brake(body, torque, driven, silent | last, m, p)
     torque = loop_probe.applied(m.probe, p.probe, torque)
+    torque = when(m.runaway.failed | equal(m.gravity_check.carried, gravity_check.AGAINST),
+                  zeros(torque), torque)
     # the time of the law jumps where a delay of the states ends
     passed = minimum(flags.now - m.last_time, flags.clock - m.sent_time)
     torque, verdict = limits.supervise(torque, fallback(body, torque, silent, m, p), m.sent,

@@ -40,7 +40,9 @@ ENDINGS = {
     modes.UNUSABLE: 'joint state not usable', modes.LAW_NOT_FINITE: 'law not finite',
     modes.TORQUE_NOT_FINITE: 'torque not finite', modes.COLLIDED: 'collision',
     plausibility.OVERSPEED: 'too fast', modes.OSCILLATES: 'oscillates',
-    modes.WANDERS: 'not held after an oscillation', modes.CARRIED_TWICE: 'as if carried twice',
+    modes.WANDERS: 'not held after an oscillation',
+    modes.DRIVEN: 'driven by its own feedback', modes.PULLED: 'pulled away',
+    modes.CARRIED_TWICE: 'as if carried twice',
     modes.NOT_CARRIED: 'as if nobody carried it'}
 
 

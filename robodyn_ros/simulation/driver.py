@@ -7,6 +7,8 @@ command, and the driver reports it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -34,6 +36,10 @@ class DriverSettings:
     spring: str = parameter(
         _COMMAND, 'Where that stiffness pulls the arm: its commanded position, the zero pose, or '
         'where it was at the start.', choices=(_COMMAND, _ZERO, _START), read_only=True)
+    spring_time: float = parameter(
+        0.0, 'Time after the first command for which the stiffness and the damping act, as of a '
+        'driver that moves to a pose at its activation; 0: always.', 's', 0.0, 60.0,
+        read_only=True)
     ignores: str = parameter(
         _NONE, 'Commands that are ignored: none, all, or those of effort without position.',
         choices=(_NONE, 'all', 'effort_alone'), read_only=True)
@@ -90,11 +96,13 @@ class Driver:
 
     def start(self, q: NDArray) -> None:
         """Begin with an arm that is at rest in a position."""
-        self._start, self._commanded = q.copy(), q.copy()
-        self._effort, self.fault = np.zeros_like(q), ''
+        self._start, self._commanded, self._qd = q.copy(), q.copy(), np.zeros_like(q)
+        self._effort, self._gains, self.fault = np.zeros_like(q), np.zeros_like(q), ''
+        self._passed = 0.0
 
     def torque(self, command: NDArray, q: NDArray, qd: NDArray, gravity: NDArray,
-               silent: float, step: float) -> NDArray:
+               silent: float, step: float, mobility: Callable[[], NDArray] | None = None
+               ) -> NDArray:
         """
         Return the torque of the motors.
 
@@ -106,6 +114,9 @@ class Driver:
             State, and its gravity torque.
         silent, step : float
             Time since the last command, and until the next call, in s.
+        mobility : callable, optional
+            Returns M^-1 of the arm in this state, (nv, nv): gains of drives act without delay,
+            in steps as long as those of an arm; by default they act at the begin of the step.
 
         """
         v, (effort, position, velocity, kp, kd) = self.values, command
@@ -124,9 +135,20 @@ class Driver:
         self._effort = self._effort + np.clip(change, -largest, largest) if largest else effort
         to = {_ZERO: np.zeros_like(q), _START: self._start}.get(
             v.spring, np.where(np.isfinite(position), position, self._start))
-        kp = np.where(np.isfinite(kp), kp, self._kp)
-        kd = np.where(np.isfinite(kd), kd, self._kd)
-        gains = kp * (to - q) + kd * (np.where(np.isfinite(velocity), velocity, 0.0) - qd)
+        own = not v.spring_time or self._passed < v.spring_time
+        self._passed += step
+        kp = np.where(np.isfinite(kp), kp, own * self._kp)
+        kd = np.where(np.isfinite(kd), kd, own * self._kd)
+        wanted = np.where(np.isfinite(velocity), velocity, 0.0)
+        acceleration, self._qd = (qd - self._qd) / step, qd.copy()
+        gains = kp * (to - q) + kd * (wanted - qd)
+        if mobility is not None and gains.any():
+            # at the end of the step: of what moves the arm, only the gains are otherwise by then
+            share = step * (kd + step * kp)
+            gains = gains - step * kp * qd - share * acceleration
+            change = share[:, None] * mobility()
+            gains = np.linalg.solve(np.eye(len(q)) + change, gains + change @ self._gains)
+        self._gains = gains
         if self.fault or (silent > v.silence_after and v.silence == _DISABLE):
             return np.zeros_like(q)
         if silent > v.silence_after and v.silence == _DAMP:

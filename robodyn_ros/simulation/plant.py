@@ -235,6 +235,10 @@ class Plant:
         for link, wrench in self._pushes.items():
             self.external += wrench @ self.dynamics.jacobian(self.q, link)
 
+    def mobility(self) -> NDArray:
+        """Return M^-1 in this position, with the rotors, (nv, nv)."""
+        return np.linalg.inv(self.dynamics.mass_matrix(self.q) + np.diag(self.joints.armature))
+
     # --- motion -----------------------------------------------------------------------------
 
     def step(self, torque: NDArray) -> bool:

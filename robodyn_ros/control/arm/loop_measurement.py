@@ -15,7 +15,8 @@ import math
 import numpy as np
 
 from robodyn_ros.control.arm.controlled_arm import ControlledArm
-from robodyn_ros.control.arm.loop_response import certain, Doublet, fit, MeasuredLoop, Response
+from robodyn_ros.control.arm.loop_response import (
+    answer, certain, Doublet, MeasuredLoop, Response)
 from robodyn_ros.control.arm.status import Status
 from robodyn_ros.control.mode import Mode
 from robodyn_ros.control.steps import loop_probe
@@ -34,6 +35,7 @@ _RINGING = 0.01    # and that shows a resonance
 _LARGEST = 0.06    # of the effort limit
 _CAREFUL = 0.3     # of the velocity limit, that no joint may reach before one has moved
 _HIDDEN = 4.0      # times the noise, below which the velocity shows nothing
+_AT_REST = 1e-5    # rad/s or m/s, of a joint that does not move: rounding, and presliding
 _ONE_WAY = 0.7     # of the way, by which a joint that slipped is displaced
 _FASTER = 4.0      # factor of the torque then
 _FAST = 0.1        # rad/s or m/s, that shows enough
@@ -42,6 +44,7 @@ _EXCEEDED = 2      # doublets that moved too far, after which a joint is given u
 _STICKS = 0.85     # of the torque, that is friction;
 _MOSTLY = 0.6      # of one that moved the joint too far
 _SLIPPED = 4       # and those during which it slipped
+_TURNED = 2        # doublets in a row that a joint answers with the other sign
 _ALIKE = 0.15      # of ln J, from one doublet to the next larger one
 _REPEAT = 2.0      # s after which an arm that does not answer is measured again
 _USABLE = 0.4      # standard deviation of ln J of a result that is better than none
@@ -63,6 +66,7 @@ class _Joint:
         self.after, self._exceeded, self._slipped = -math.inf, 0, 0
         self._doublets: list[Doublet] = []
         self.seen = self.moved = False  # whether its velocity answered, or moved at all
+        self.turned = 0  # doublets in a row that it answered with the other sign
         self.fit: Future | None = None
 
     @property
@@ -74,7 +78,7 @@ class _Joint:
     def add(self, doublet: Doublet, pool: ThreadPoolExecutor) -> None:
         """Analyse a doublet, with the one before, in a thread."""
         self._doublets = [*self._doublets, doublet][-2:]
-        self.fit = pool.submit(fit, self._doublets)
+        self.fit = pool.submit(answer, self._doublets)
 
     def exceed(self) -> None:
         """Take note of a doublet that moved the arm too far."""
@@ -88,9 +92,10 @@ class _Joint:
         """Take note of the response that was found."""
         assert self.fit is not None
         try:
-            found = self.fit.result()
+            found, turned = self.fit.result()
         except (ArithmeticError, ValueError):  # numbers that no analysis is made for
-            found = None
+            found, turned = None, False
+        self.turned = self.turned + 1 if turned else 0
         self.fit, before = None, self.response
         last = self._doublets[-1]
         # a joint whose inertia is not known yet may drift in its hold
@@ -103,7 +108,7 @@ class _Joint:
         far = way > _FURTHEST
         slips |= far and found is not None and found.friction > _MOSTLY * last.amplitude
         # and one that friction holds gives way as on a spring
-        if slips or found is not None and found.resonance and last.peak < _RINGING:
+        if slips or turned or found is not None and found.resonance and last.peak < _RINGING:
             found = None
         # below its friction a joint moves like one with more inertia: the larger torque is right
         confirmed = (found is not None and before is not None and certain(found)
@@ -111,13 +116,16 @@ class _Joint:
                      and abs(math.log(found.inertia / before.inertia)) < _ALIKE)
         if certain(found) or not certain(before):
             self.response = found or before
-        answers = last.answers and last.peak > _HIDDEN * last.noise
+        answers = last.answers and last.peak > max(_HIDDEN * last.noise, _AT_REST)
         self.seen = answers and not slips
         self.moved = self.moved or answers
         self._slipped += far and slips
-        self.over = (confirmed or self._slipped >= _SLIPPED
+        self.over = (confirmed or self.turned >= _TURNED or self._slipped >= _SLIPPED
                      or far and not (slips and last.peak < _FAST)
                      or bool(certain(found)) and last.peak > _FAST)
+        if 0 < self.turned < _TURNED:  # once more, without feedback
+            self.over = False
+            self.amplitude *= 0.25 if far else 0.5
 
     def choose(self, alive: bool) -> None:
         """Choose the next doublet; alive: whether a joint has moved with its torque."""
@@ -208,6 +216,7 @@ class LoopMeasurement:
                   if each.fit is not None and (wait or each.fit.done())]
         for each in judged:
             each.judge()
+            self._let_go(each)
         alive = any(each.moved for each in self._joints)
         for each in self._joints:
             if each in judged or alive and each.waits:
@@ -217,6 +226,13 @@ class LoopMeasurement:
         elif self._status.mode is Mode.HOLD and not self._status.fault:
             self._probe_next()
         return not self._begun
+
+    def _let_go(self, joint: _Joint) -> None:
+        """Take the feedback from a joint that moves against its torque: it would drive it off."""
+        soft = self._arm.program.probe.softness
+        if bool(joint.turned) != (soft[joint.index] == 1.0):
+            soft[joint.index] = float(bool(joint.turned))
+            self._arm.host.apply()
 
     def _probe_next(self) -> None:
         """Request the next doublet, if it is time; end when no joint needs one."""
@@ -277,6 +293,8 @@ class LoopMeasurement:
             np.array([each.amplitude for each in self._joints]), float(arm.memory.feedback.usual),
             arm.memory.oscillation.factor < 1.0, arm.design.gains),
             answers=any(each.moved for each in self._joints) or not any(
-                each.waits for each in self._joints))
+                each.waits for each in self._joints),
+            turned=np.array([each.turned >= _TURNED for each in self._joints]),
+            still=np.array([0.0 if each.moved else each.amplitude for each in self._joints]))
         self.stop()
         self._after = float(arm.memory.last_time)  # see `_REPEAT`

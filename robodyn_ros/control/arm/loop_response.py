@@ -15,7 +15,7 @@ Identification, 9.4).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 import math
 
 import numpy as np
@@ -158,6 +158,10 @@ class MeasuredLoop:
         Delay from torque to velocity, and half an interval of the torques, in s; 0: unknown.
     answers : bool
         Whether a joint moved with its torque, or none was given one.
+    turned : (nv,) array
+        Whether a joint moves against its torque.
+    still : (nv,) array
+        Torque up to which a joint did not move while others did, in N m (N); 0: it moved.
 
     """
 
@@ -168,6 +172,14 @@ class MeasuredLoop:
     unexplained: np.ndarray
     delay: np.ndarray
     answers: bool = True
+    turned: np.ndarray = field(default_factory=lambda: np.zeros(0, bool))
+    still: np.ndarray = field(default_factory=lambda: np.zeros(0))
+
+    def __post_init__(self):
+        if not self.turned.size:
+            size = len(self.responses)
+            object.__setattr__(self, 'turned', np.zeros(size, bool))
+            object.__setattr__(self, 'still', np.zeros(size))
 
     @property
     def known(self) -> np.ndarray:
@@ -350,6 +362,16 @@ def fit(doublets: Sequence[Doublet]) -> Response | None:
     variance = max(1.0, cost / max(measured.size - 6, 1))
     covariance = np.linalg.pinv(jacobian.T @ jacobian) * variance
     return Response(T, J, F, b, 0.0, math.sqrt(max(float(covariance[1, 1]), 0.0)))
+
+
+def answer(doublets: Sequence[Doublet]) -> tuple[Response | None, bool]:
+    """Return the response, see `fit`, and whether it is that to torques of the other sign."""
+    found = fit(doublets)
+    if found is not None:
+        return found, False
+    other = fit([replace(each, amplitude=-each.amplitude) for each in doublets])
+    turned = other is not None and certain(other) and not other.resonance
+    return (other if turned else None), turned
 
 
 def two_masses(doublet: Doublet, scale: float) -> tuple[Response, float] | None:

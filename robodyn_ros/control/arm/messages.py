@@ -47,9 +47,17 @@ TEMPLATES = {
         "joint '{joint}' fell by {value:.2g} {angle} in {time:.2f} s as if nobody carried it: the "
         'torques are not applied, have another sign or scale, or driver_compensates_gravity is '
         'true although the driver does not'),
+    modes.PULLED: (
+        "joint '{joint}' left its place by {value:.2g} {angle} in {time:.2f} s, and gravity does "
+        'not explain it: a stiffness of the drives pulls it elsewhere, or somebody moves it. Set '
+        'the gains of the drives to 0'),
     modes.WANDERS: (
         "joint '{joint}' is {value:.2g} {angle} from where it is held: its feedback, lowered "
         'because it oscillated, does not hold it. Gravity torque and damping remain'),
+    modes.DRIVEN: (
+        "joint '{joint}' leaves its place, {value:.2g} {angle} so far, driven by the feedback: "
+        'its torque, or that of a joint beside it, has another sign. The arm gets no torque any '
+        'more; correct effort_scale, or the direction of the motors in the driver'),
     modes.UNATTENDED: 'stopped: the process of the controller does not react',
     modes.NO_LINEAR_FEEDBACK: 'no good message on ~/linear_feedback for {timeout:g} s'}
 _SILENCES = {code for code, each in TEXTS.items() if each.startswith(SILENT)}

@@ -12,7 +12,7 @@ from robodyn_ros.control.arm.load_changes import overload
 from robodyn_ros.control.arm.program_writer import request
 from robodyn_ros.control.arm.status import Status, UNANSWERED
 from robodyn_ros.control.mode import Mode
-from robodyn_ros.control.steps import gravity_check, modes
+from robodyn_ros.control.steps import modes
 from robodyn_ros.exceptions import StateError
 from robodyn_ros.model.per_joint import speeds
 from robodyn_ros.safety.events import CONTRADICTED
@@ -50,8 +50,8 @@ def require_slow(status: Status, qd: np.ndarray, part: float, what: str) -> None
 def require_slow_for_reset(status: Status) -> None:
     """Raise `StateError` if a joint is too fast for the reset of a fault."""
     most = _SLOW if status.mode is Mode.PASSIVE else status.arm.design.settings.overspeed
-    if status.arm.memory.gravity_check.carried == gravity_check.TWICE:
-        raise StateError(f'the cause is still there: {status.fault}')
+    if status.arm.memory.gravity_check.carried:
+        raise StateError(f'the cause is still there: {status.fault}; activate it again')
     if status.mode is not Mode.INACTIVE and np.isfinite(most):
         require_slow(status, status.arm.memory.qd, most, 'the reset of the fault')
 
@@ -99,6 +99,8 @@ def require_free(status: Status) -> None:
         raise StateError(f'{UNANSWERED} A motion is possible as soon as a joint answers, which is '
                          'tried again and again while the arm is held; if friction above 6 % of '
                          'the effort limits holds all joints, set measure_loop: false')
+    if status.loop_problem:
+        raise StateError(status.loop_problem)
 
 
 def require_inside(status: Status, what: str) -> None:

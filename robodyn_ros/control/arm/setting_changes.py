@@ -167,7 +167,7 @@ class SettingChanges:
         # a joint that oscillates for an unknown reason may be one that another makes oscillate
         known = measured[arm.memory.oscillation.factor < 1.0].all()
         arm.program.probe.measured[:] = measured & known
-        arm.program.probe.softness[:] = SOFT * loop.unexplained
+        arm.program.probe.softness[:] = np.where(loop.turned, 1.0, SOFT * loop.unexplained)
         arm.program.probe.use += 1.0
         arm.program.feedback.found[()] = design.found_delay > 0.0
         self.apply(design)

@@ -27,6 +27,9 @@ from robodyn_ros.trajectory import ResultCode, Trajectory
 _MODES = tuple(Mode)
 UNANSWERED = ('no joint moves with its torque: are the drives on and the brakes open, and are '
               'torques executed?')
+_TURNED = ('joints that move against their torque: {joints}. Correct the sign in effort_scale, or '
+           'of the motors in the driver; they have no feedback until they are measured again, at '
+           'the next activation')
 _NOTICED = 0.05  # reduction of gains that is reported
 
 
@@ -149,7 +152,7 @@ class Status:
     def gravity_torque(self) -> np.ndarray:
         """Return the gravity torque, (nv,), at the last measured, or predicted, position."""
         m, scale = self._m, self.arm.design.gains.safe_gravity_scale
-        if m.gravity_check.carried == gravity_check.TWICE:
+        if m.gravity_check.carried in gravity_check.WITHDRAWN:
             scale = 0.0 * scale
         return self.arm.gravity_torque(m.predicted.q if m.coasting else m.q) * scale
 
@@ -213,12 +216,23 @@ class Status:
         if loop is None:
             return ''
         delays = [1e3 * each.delay for each in loop.responses if each is not None]
-        if not loop.answers:
-            return UNANSWERED
+        if self.loop_problem:
+            return self.loop_problem
         unknown = [f"'{name}'" for name, each in zip(names, loop.responses) if each is None]
         found = (f'{min(delays):.1f} to {max(delays):.1f} ms from torque to velocity' if delays
                  else 'nothing')
         return found + (f'; not found for {", ".join(unknown)}' if unknown else '')
+
+    @property
+    def loop_problem(self) -> str:
+        """Return what the measured loop shows that forbids motions; '' if there is nothing."""
+        loop = self.arm.design.loop
+        if loop is None:
+            return ''
+        turned = [f"'{name}'" for name, each in zip(
+            self.arm.model.joint_names, loop.turned) if each]
+        return (UNANSWERED if not loop.answers else
+                _TURNED.format(joints=', '.join(turned)) if turned else '')
 
     @property
     def loop_numbers(self) -> dict[str, dict[str, float]]:
@@ -252,7 +266,11 @@ class Status:
                                'in the model, which no rotor has, and its gains are those '
                                'without: is it blocked, by a brake or a contact?')
             part = float(self.arm.design.bandwidth_factor[j])
-            if loop.unexplained[j]:
+            if loop.answers and loop.still[j]:
+                changes.append(
+                    f'it did not move with up to {loop.still[j]:.2g} {model.effort_units[j]}, by '
+                    'friction, a brake, or because its commands are ignored')
+            if loop.unexplained[j] and not loop.turned[j]:
                 found[name] = (
                     f"loop of '{name}': neither that of a rigid joint nor that of a rotor on a "
                     f'spring: its natural frequency is lowered to {100.0 * (1.0 - SOFT):.0f} %')

@@ -28,9 +28,10 @@ from __future__ import annotations
 from dataclasses import replace
 from types import SimpleNamespace
 
-from robodyn_ros.control.steps import gravity_check, laws, loop_probe, modes, transition
+from robodyn_ros.control.steps import (
+    gravity_check, laws, loop_probe, modes, runaway, transition)
 from robodyn_ros.dynamics.jit.blocks import block, joints, scalar
-from robodyn_ros.dynamics.jit.flags import all_of, any_of, equal, flag, no, when
+from robodyn_ros.dynamics.jit.flags import all_of, any_above, any_of, equal, flag, no, when
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import maximum, minimum
 from robodyn_ros.dynamics.jit.vectors import difference, positive, product, smooth_step, zeros
@@ -202,6 +203,11 @@ def watch(body, flags, m, p):
     shaken = oscillation.restarted(shaken,
                                    all_of([flags.fresh, m.acceptance.plausibility.switched
                                            | m.acceptance.moved, no(oscillation.rings(shaken))]))
+    driven = choose(flags.fresh, [lambda: m.runaway, lambda: runaway.update(
+        m.runaway, all_of([
+            equal(m.motion.mode, modes.HOLD) | equal(m.motion.mode, modes.STOP),
+            laws.one_of(p.law, laws.INTEGRATE), no(any_above(p.gains.safe_gravity_scale, 0.0))]),
+        p.probe.measured, difference(q, m.motion.reference.q), qd)])
     passive = equal(m.motion.mode, modes.PASSIVE)
     resting = passive_stop.update(m.passive, q, qd, speeds, flags.dt)
     carried = choose(flags.fresh, [lambda: m.gravity_check, lambda: gravity_check.update(
@@ -213,9 +219,11 @@ def watch(body, flags, m, p):
                    gravity_check.interrupted(carried), carried)
     probe = loop_probe.update(m.probe, p.probe, _may_be_probed(m, p, flags), flags.fresh, q, qd,
                               shaken.torque, flags.dt)
-    return replace(m, oscillation=shaken, gravity_check=carried, probe=probe, passive=choose(
-        passive, [lambda: replace(resting, slow=0.0, root=p.gains.stop_root, turned=zeros(q)),
-                  lambda: passive_stop.trusting(resting, qd, speeds, flags.dt)]))
+    passive = choose(passive, [
+        lambda: replace(resting, slow=0.0, root=p.gains.stop_root, turned=zeros(q)),
+        lambda: passive_stop.trusting(resting, qd, speeds, flags.dt)])
+    return replace(m, oscillation=shaken, runaway=driven, gravity_check=carried, probe=probe,
+                   passive=passive)
 
 
 def _may_be_probed(m, p, flags):

@@ -18,16 +18,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 from robodyn_ros.dynamics.jit.blocks import block, joints, scalar
-from robodyn_ros.dynamics.jit.flags import all_of, any_above, equal, flag, no, when
+from robodyn_ros.dynamics.jit.flags import all_of, any_above, any_of, equal, flag, no, when
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
 from robodyn_ros.dynamics.jit.vectors import (
     difference, element, largest, magnitudes, positive, zeros)
 
-TWICE, NOT_AT_ALL = 1.0, 2.0  # carried
+TWICE, NOT_AT_ALL, AGAINST, PULLED = 1.0, 2.0, 3.0, 4.0  # carried
+WITHDRAWN = TWICE, AGAINST  # of these the gravity torque is not sent any more
 _LONGEST = 0.3   # s after activation
 _MOVED = 3e-3    # rad or m, displacement that is judged
 _ADDED, _LACKING = 0.6, 0.7  # of the gravity torque
+_AGAINST = 1.4  # of it, downwards: the torque of that joint has the other sign
+_PULLED = 0.1    # rad or m, displacement in this time that gravity does not explain
 _MOST = 2.0      # of it; more has other causes, such as noise in the first moment
 _ALIKE = 1.3     # of the energy of the expected motion
 _SEEN = 3.0      # states in a row that show it
@@ -40,7 +43,8 @@ class Memory:
     elapsed: float = scalar('s', 'Time since activation.')
     q: list = joints('rad', 'Position at activation.')
     seen: float = scalar('', 'States in a row that show the same.')
-    carried: float = scalar('', 'How the arm is carried: 0 once, 1 twice, 2 not at all.')
+    carried: float = scalar('', 'How the arm is carried: 0 once, 1 twice, 2 not at all, 3 '
+                            'downwards, 4 pulled by something else.')
     joint: float = scalar('', 'Joint that moved most.')
     moved: float = scalar('rad', 'Distance by which it moved.')
 
@@ -52,8 +56,8 @@ def started(m, flag_, q, qd):
 
 
 def withdrawn(p, m):
-    """Return the program without gravity torque, for an arm that is carried twice."""
-    twice, nothing = equal(m.carried, TWICE), zeros(m.q)
+    """Return the program without gravity torque, for an arm that it would not carry."""
+    twice, nothing = any_of([equal(m.carried, each) for each in WITHDRAWN]), zeros(m.q)
     return replace(p, gains=replace(p.gains, **{
         name: when(twice, nothing, getattr(p.gains, name))
         for name in ('gravity_scale', 'safe_gravity_scale')}))
@@ -68,9 +72,10 @@ def update(body, m, q, qd, dt):
     """Return the memory after a state, `dt` seconds after the one before."""
     def compared():
         elapsed, away, g = m.elapsed + dt, difference(q, m.q), body.part('gravity', q)
+        moving = body.part('inertial', q, body.gains.armature, away)
         expected = 0.5 * elapsed * elapsed * _dot(g, body.response(q, g))
         part = _dot(away, g) / positive(expected)
-        energy = _dot(away, body.part('inertial', q, body.gains.armature, away))
+        energy = _dot(away, moving)
         alike = _ALIKE * part * part * 0.5 * elapsed * elapsed * expected > energy
         j = largest(magnitudes(away))
         # the velocity must have risen likewise
@@ -79,6 +84,15 @@ def update(body, m, q, qd, dt):
                          absolute(part) < _MOST, absolute(speed) < _MOST])
         found = when(judged & (minimum(part, speed) > _ADDED), TWICE,
                      when(judged & (-maximum(part, speed) > _LACKING), NOT_AT_ALL, 0.0))
+        # what moves the joint with most gravity torque, in that torque
+        heavy = largest(magnitudes(g))
+        share = element(moving, heavy) / positive(0.5 * elapsed * elapsed * absolute(
+            element(g, heavy))) * when(element(g, heavy) > 0.0, 1.0, -1.0)
+        against = any_above(magnitudes(away), _MOVED) & (-share > _AGAINST)
+        # of an arm that its driver carries; others may have a load that is not known
+        pulled = all_of([no(flag(found)), any_above(magnitudes(away), _PULLED),
+                         no(any_above(body.gains.safe_gravity_scale, 0.0))])
+        found = when(against, AGAINST, when(pulled, PULLED, found))
         seen = when(flag(found), m.seen + 1.0, 0.0)
         carried = when(seen >= _SEEN, found, 0.0)
         return Memory(all_of([elapsed < _LONGEST, no(flag(carried))]), elapsed, m.q, seen, carried,

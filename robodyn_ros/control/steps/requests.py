@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 from robodyn_ros.control.steps import (
     collision, disturbance, external_law, feedback, gravity_check, law_state, laws, learning,
-    loads, modes, observer, predict, reflection, shutdown, transition, wrenches)
+    loads, modes, observer, predict, reflection, runaway, shutdown, transition, wrenches)
 from robodyn_ros.control.steps.body import Body
 from robodyn_ros.dynamics.jit.flags import (
     all_of, any_above, any_of, equal, first_of, flag, no, when)
@@ -91,6 +91,7 @@ def apply_requests(robot, functions, requests, state, m, p):
         disturbance=disturbance.restarted(m.disturbance, begins),
         feedback=feedback.restarted(intervals, begins),
         gravity_check=gravity_check.started(m.gravity_check, begins, q, qd),
+        runaway=runaway.restarted(m.runaway, begins | requests.reset),
         oscillation=oscillation.restarted(oscillation.reset(
             m.oscillation, requests.reset), begins),
         # no integral on joints without Ki
@@ -118,6 +119,7 @@ def cycle_flags(robot, state, m, p, requests, clock, stops, silence):
     # once: they stay true
     new = no(equal(m.motion.mode, modes.INACTIVE) | m.motion.fault.code)
     oscillates, wrong = shakes.failed & new, carries.carried & new
+    driven = m.runaway.failed & new
     way = magnitudes(difference(m.q, m.motion.reference.q))
     away = [when(f < 1.0, w / v, 0.0) for f, w, v in zip(shakes.factor, way, robot.speeds)]
     # a spring may be pushed as far
@@ -131,7 +133,10 @@ def cycle_flags(robot, state, m, p, requests, clock, stops, silence):
         (stops,          silence),
         (wrong,          modes.Event(
             when(equal(carries.carried, gravity_check.TWICE), modes.CARRIED_TWICE,
-                 modes.NOT_CARRIED), carries.joint, carries.moved, 0.0, carries.elapsed)),
+                 when(equal(carries.carried, gravity_check.PULLED), modes.PULLED,
+                      modes.NOT_CARRIED)), carries.joint, carries.moved, 0.0, carries.elapsed)),
+        (driven,         modes.Event(modes.DRIVEN, m.runaway.joint, element(
+            way, m.runaway.joint), 0.0, 0.0)),
         (oscillates,     modes.Event(modes.OSCILLATES, shakes.joint, element(
             shakes.frequency, shakes.joint), 0.0, 0.0)),
         otherwise=(modes.Event(modes.WANDERS, furthest, element(way, furthest), 0.0, 0.0),))
@@ -140,9 +145,10 @@ def cycle_flags(robot, state, m, p, requests, clock, stops, silence):
         dt=minimum(maximum(now - m.last_time, 0.0), robot.longest_pause), fresh=measured & usable,
         between=equal(state.kind, BETWEEN), silent=equal(state.kind, SILENT) | invalid,
         resumes=requests.resumes, suspect=oscillation.lowered(m.oscillation)
-        | equal(m.gravity_check.carried, gravity_check.TWICE), too_fast=stops
+        | driven | (carries.carried & no(equal(carries.carried, gravity_check.NOT_AT_ALL))),
+        too_fast=stops
         & equal(silence.code, plausibility.OVERSPEED),
-        fails=any_of([requests.fault, invalid, stops, oscillates, wrong, wanders]),
+        fails=any_of([requests.fault, invalid, stops, oscillates, wrong, driven, wanders]),
         failure=failure, silence=silence)
 
 

@@ -61,6 +61,8 @@ def built_in_terms(body, flags, follows, q, qd, wrench_torque, feedback_scale, m
     contact = choose(follows & laws.one_of(p.law, laws.SHAPE), [
         lambda: nothing, lambda: observer.stable_external(
             body, m.observer.q, m.observer.external, m.springs.value)])
+    # a joint that moves against its torque gets no feedback at all
+    obeys = [when(soft < 1.0, 1.0, 0.0) for soft in p.probe.softness]
     # without the estimated payload, whose inertia may be too large
     known = replace(body, runtime=m.loads.known)
     x = SimpleNamespace(
@@ -68,12 +70,13 @@ def built_in_terms(body, flags, follows, q, qd, wrench_torque, feedback_scale, m
         qd_ref=reference.qd, qdd_ref=reference.qdd,
         effort=choose(passive, [
             lambda: when(floats, reflected.torque, reference.effort),
-            lambda: passive_stop.torque(known, m.passive, q, qd, p.gains, p.limits.effort,
-                                        oscillation.lowered(m.oscillation))]),
+            lambda: product(obeys, passive_stop.torque(
+                known, m.passive, q, qd, p.gains, p.limits.effort,
+                oscillation.lowered(m.oscillation)))]),
         external=when(floats, nothing, added(wrench_torque, target_torque)),
         integral=when(silent, nothing, m.integral),
-        disturbance=when(compensates & no(released),
-                         disturbance.torque(m.disturbance, p.disturbance, reference.qd), nothing),
+        disturbance=when(compensates & no(released), product(obeys, disturbance.torque(
+            m.disturbance, p.disturbance, reference.qd)), nothing),
         contact=contact)
     row = when(silent, laws.ROWS['computed_torque'], when(floats, 0.0, p.law))
     gains, task = oscillation.softened(

@@ -171,7 +171,7 @@ class ControllerReport:
         if again:  # it was logged
             return
         summary = f'loop measured: {controller.status.loop_summary}'
-        if loop.answers:  # two calls: rclpy permits one severity for each
+        if not controller.status.loop_problem:  # two calls: rclpy permits one severity for each
             log.info(summary)
         else:
             log.warning(summary)

@@ -205,7 +205,7 @@ class SensorsAndFaults:
             self._command[0] = commanded
             commanded = self.driver.torque(
                 self._command, plant.q, plant.qd, plant.dynamics.gravity(plant.q), silent,
-                plant.step_size)
+                plant.step_size, plant.mobility)
         return commanded if self._motors is None else self._motors * commanded
 
     def measure(self, plant: Plant) -> bool:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from identification_data import arm, DELAY, NOISE, recorded, waves
+from physical_body import is_physical
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError, ModelError
 from robodyn_ros.identification.equations import excerpt
@@ -13,7 +14,6 @@ from robodyn_ros.identification.estimate import estimate
 from robodyn_ros.identification.fit import residual
 from robodyn_ros.identification.recording import Recording
 from robodyn_ros.identification.unknowns import urdf_terms
-from robodyn_ros.model.inertia import is_physical
 from robodyn_ros.simulation import mismatched, SensorSettings
 
 SEEDS = range(3)

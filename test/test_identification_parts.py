@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 
 from robodyn_ros.exceptions import ArgumentError, ModelError
-from robodyn_ros.identification.condition import condition_number
-from robodyn_ros.identification.correlation import correlated_samples
 from robodyn_ros.identification.log_cholesky import from_matrix, LogCholesky, to_matrix, WEIGHTS
 from robodyn_ros.identification.recording import (
     evenly_sampled, intersections, intervals_without_gap, Recording, sorted_samples, uniform)
 from robodyn_ros.identification.signals import bandwidth, Filters, lowpass, motion, slowest_motion
+from robodyn_ros.identification.statistics import condition_number, correlated_samples
 
 # a brick of 2 kg, 0.1 x 0.2 x 0.4 m, away from the origin
 BRICK = np.array([2.0, 0.2, -0.1, 0.4, 2.0 / 12 * 0.2 + 0.085, 2.0 / 12 * 0.17 + 0.1,

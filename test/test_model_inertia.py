@@ -1,6 +1,7 @@
 """Inertia tensors against integrals, and the properties that rotation and shift must keep."""
 from hypothesis import given, settings, strategies
 import numpy as np
+from physical_body import is_physical
 import pytest
 from tolerance import assert_close
 
@@ -58,7 +59,7 @@ def test_principal_moments_do_not_depend_on_orientation(points, rpy):
 @given(bodies)
 def test_real_bodies_are_physical(points):
     mass, first, tensor = about_origin(points)
-    assert inertias.is_physical(mass, first, tensor)
+    assert is_physical(mass, first, tensor)
     pseudo = inertias.pseudo_inertia(mass, first, tensor)
     second = sum(share * np.outer(place, place) for share, place in points)
     assert_close(pseudo[:3, :3], second, ROUNDING, mass)
@@ -69,7 +70,7 @@ def test_real_bodies_are_physical(points):
     (1, (0, 0, 0), (1, 1, 2.1)), (-1, (0, 0, 0), (1, 1, 1)), (1, (0, 0, 0), (-1, 1, 1)),
     (1, (2, 0, 0), (1, 1, 1)), (0, (1, 0, 0), (1, 1, 1))])
 def test_impossible_bodies_are_not_physical(mass, first, moments):
-    assert not inertias.is_physical(mass, first, np.diag(moments))
+    assert not is_physical(mass, first, np.diag(moments))
 
 
 def test_excess_and_share():

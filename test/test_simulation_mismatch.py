@@ -3,11 +3,11 @@ import math
 from pathlib import Path
 
 import numpy as np
+from physical_body import is_physical
 import pytest
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.model import RobotModel
-from robodyn_ros.model.inertia import is_physical
 from robodyn_ros.simulation.mismatch import mismatched, tilt_rotation
 
 ARM = Path(__file__).resolve().parents[1] / 'urdf' / 'robodyn7.urdf'

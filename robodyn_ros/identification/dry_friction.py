@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.exceptions import ArgumentError, near_matches
-from robodyn_ros.identification.correlation import correlated_samples
+from robodyn_ros.identification.statistics import correlated_samples
 
 SHAPES = ('sign', 'smooth', 'stribeck')
 # candidates of the velocity v, relative to the largest speed of the joint

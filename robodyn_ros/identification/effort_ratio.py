@@ -14,8 +14,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.identification.correlation import correlated_samples
 from robodyn_ros.identification.equations import Equations, JOINT_TERMS
+from robodyn_ros.identification.statistics import correlated_samples
 
 _FREE = [JOINT_TERMS.index(kind) - len(JOINT_TERMS)
          for kind in ('viscous', 'coulomb', 'armature', 'offset')]

@@ -11,14 +11,13 @@ from scipy.linalg import qr
 
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError
-from robodyn_ros.identification.condition import condition_number
-from robodyn_ros.identification.correlation import correlated_samples
 from robodyn_ros.identification.effort_ratio import effort_ratios
 from robodyn_ros.identification.equations import Equations, JOINT_TERMS, RegressionData
 from robodyn_ros.identification.fit import Fit, residual, solve
 from robodyn_ros.identification.jackknife import block_covariance
 from robodyn_ros.identification.payload import (
     initial_payload, mass_deviation, payload_derivative, payload_numbers)
+from robodyn_ros.identification.statistics import condition_number, correlated_samples
 from robodyn_ros.identification.unknowns import NOT_NEGATIVE, Physical, Unknowns
 
 QUANTILE = 1.96       # quantile of the normal distribution for intervals of 95 %

@@ -23,7 +23,7 @@ from scipy.optimize import minimize
 
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.exceptions import ArgumentError, TrajectoryError
-from robodyn_ros.identification.condition import condition_number
+from robodyn_ros.identification.statistics import condition_number
 from robodyn_ros.model.per_joint import usable_range
 from robodyn_ros.trajectory import check_feasibility, check_path, Reference, Trajectory
 

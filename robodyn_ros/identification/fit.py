@@ -19,8 +19,8 @@ from typing import cast, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.identification.correlation import correlated_samples
 from robodyn_ros.identification.equations import Equations, JOINT_TERMS
+from robodyn_ros.identification.statistics import correlated_samples
 from robodyn_ros.identification.unknowns import Physical, Unknowns
 
 _ROUNDS = 3              # number of reweightings

@@ -96,18 +96,6 @@ def pseudo_inertia(mass: float, first_moment: ArrayLike, inertia_origin: ArrayLi
     return matrix
 
 
-def is_physical(mass: float, first_moment: ArrayLike, inertia_origin: ArrayLike,
-                tolerance: float = 1e-9) -> bool:
-    """
-    Return whether a distribution of non-negative mass with these parameters exists.
-
-    Point masses, rods and plates, whose pseudo-inertia is only semidefinite, are physical.
-    The tolerance is relative to the largest eigenvalue of the pseudo-inertia.
-    """
-    eigenvalues = np.linalg.eigvalsh(pseudo_inertia(mass, first_moment, inertia_origin))
-    return bool(eigenvalues[0] >= -tolerance * max(eigenvalues[-1], 0.0))
-
-
 def negative_share(moments: ArrayLike) -> float:
     """Return by how much the least principal moment is below 0, relative to the largest."""
     low, _, high = np.sort(np.asarray(moments, dtype=float))

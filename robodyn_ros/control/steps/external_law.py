@@ -16,7 +16,7 @@ from robodyn_ros.control.terms import SUMMANDS, Term
 from robodyn_ros.dynamics.jit.blocks import block, joints, numbers, scalar
 from robodyn_ros.dynamics.jit.flags import all_of, equal, flag, no, when
 from robodyn_ros.dynamics.jit.flow import choose
-from robodyn_ros.dynamics.jit.vectors import difference, zeros
+from robodyn_ros.dynamics.jit.vectors import difference, product, total, zeros
 
 NONE, OWN, LINEAR = 0.0, 1.0, 2.0
 
@@ -74,7 +74,7 @@ def linear_torque(p, q, qd):
     """Return K (x_des - x) of the linear feedback."""
     error = [*difference(p.position, q), *difference(p.velocity, qd)]
     width = len(error)
-    return [sum(k * e for k, e in zip(p.gain[i * width:(i + 1) * width], error))
+    return [total(product(p.gain[i * width:(i + 1) * width], error), len(q))
             for i in range(len(q))]
 
 

@@ -22,7 +22,7 @@ from robodyn_ros.dynamics.jit.flags import all_of, any_above, any_of, equal, fla
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
 from robodyn_ros.dynamics.jit.vectors import (
-    difference, element, largest, magnitudes, positive, zeros)
+    difference, element, largest, magnitudes, positive, product, total, zeros)
 
 TWICE, NOT_AT_ALL, AGAINST, PULLED = 1.0, 2.0, 3.0, 4.0  # carried
 WITHDRAWN = TWICE, AGAINST  # of these the gravity torque is not sent any more
@@ -102,4 +102,4 @@ def update(body, m, q, qd, dt):
 
 
 def _dot(a, b):
-    return sum(x * y for x, y in zip(a, b))
+    return total(product(a, b))

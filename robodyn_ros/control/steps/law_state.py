@@ -10,7 +10,8 @@ from robodyn_ros.dynamics.jit.blocks import block, numbers, scalar
 from robodyn_ros.dynamics.jit.flags import all_of, any_above, equal, finite, flag, no, when
 from robodyn_ros.dynamics.jit.flow import choose
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum, sqrt
-from robodyn_ros.dynamics.jit.vectors import difference, positive, product, zeros
+from robodyn_ros.dynamics.jit.vectors import (
+    difference, positive, product, total, zeros)
 from robodyn_ros.safety import oscillation
 
 _ROUNDING = 1e-12  # relative difference below which a change of stiffness is complete
@@ -83,8 +84,8 @@ def update_stiffness(m, dt, error, dissipated, tank):
     step = [minimum(maximum(t - v, -r * dt), r * dt)
             for t, v, r in zip(m.target, m.value, m.rate)]
     cost = [0.5 * s * e * e for s, e in zip(step, error)]
-    paid = sum(maximum(c, 0.0) for c in cost)
-    released = sum(maximum(-c, 0.0) for c in cost)
+    paid = total([maximum(c, 0.0) for c in cost])
+    released = total([maximum(-c, 0.0) for c in cost])
     budget = energy + released
     short = paid > budget
     part_ = when(short, budget / positive(paid), 1.0)
@@ -127,7 +128,7 @@ def update_law_state(body, flags, law, terms, follows, undisturbed, m, p):
         spring_torque = choose(laws.one_of(p.law, laws.SHAPE), [lambda: feedback, lambda: product(
             p.gains.apparent_inertia, body.response(q, feedback))])
         damping = difference(spring_torque, product(m.springs.value, error))
-        power = sum(d * (r - v) for d, r, v in zip(damping, reference.qd, qd))
+        power = total(product(damping, difference(reference.qd, qd)))
         return update_stiffness(m.springs, dt, error, power, p.tank)
 
     springs = choose(has_springs, [

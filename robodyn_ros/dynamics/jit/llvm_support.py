@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 
+from robodyn_ros.dynamics.jit.lists import WIDEST
 from robodyn_ros.dynamics.jit.sines import constant, sincos_ir, VECTOR, WIDTH
 
 _TEXT = """\
@@ -80,7 +81,7 @@ done:
   %found = sitofp i64 %base to double
   ret double %found
 }
-; inverse of a symmetric matrix: its lower triangle, in rows of whole vectors of VECTOR
+; inverse of a symmetric matrix: its lower triangle, in rows of whole vectors of WIDE
 define internal void @invert(ptr %a, i64 %size, i64 %stride) {
 start:
   %column = alloca double, i64 %stride, align 64
@@ -115,20 +116,20 @@ rows:
   %factor_at = getelementptr double, ptr %column, i64 %i
   %own = load double, ptr %factor_at
   %factor = fmul double %own, %scale
-  %f0 = insertelement VECTOR undef, double %factor, i32 0
-  %factors = shufflevector VECTOR %f0, VECTOR undef, <4 x i32> zeroinitializer
+  %f0 = insertelement WIDE undef, double %factor, i32 0
+  %factors = shufflevector WIDE %f0, WIDE undef, <8 x i32> zeroinitializer
   br label %update
 update:
   %v = phi i64 [ 0, %rows ], [ %v1, %update ]
   %where = add i64 %start_of_row, %v
   %element = getelementptr double, ptr %a, i64 %where
-  %before = load VECTOR, ptr %element, align 8
+  %before = load WIDE, ptr %element, align 8
   %c_at = getelementptr double, ptr %column, i64 %v
-  %c = load VECTOR, ptr %c_at, align 8
-  %product = fmul contract VECTOR %factors, %c
-  %after = fsub contract VECTOR %before, %product
-  store VECTOR %after, ptr %element, align 8
-  %v1 = add i64 %v, 4
+  %c = load WIDE, ptr %c_at, align 8
+  %product = fmul contract WIDE %factors, %c
+  %after = fsub contract WIDE %before, %product
+  store WIDE %after, ptr %element, align 8
+  %v1 = add i64 %v, 8
   %again = icmp sle i64 %v1, %i
   br i1 %again, label %update, label %updated
 updated:
@@ -164,10 +165,10 @@ turn:
 negate:
   %n = phi i64 [ 0, %turn ], [ %n1, %negate ]
   %p = getelementptr double, ptr %a, i64 %n
-  %value = load VECTOR, ptr %p, align 8
-  %negative = fneg VECTOR %value
-  store VECTOR %negative, ptr %p, align 8
-  %n1 = add i64 %n, 4
+  %value = load WIDE, ptr %p, align 8
+  %negative = fneg WIDE %value
+  store WIDE %negative, ptr %p, align 8
+  %n1 = add i64 %n, 8
   %end = icmp eq i64 %n1, %count
   br i1 %end, label %return, label %negate
 return:
@@ -192,6 +193,7 @@ done:
   ret void
 }}"""
 _LANES = range(WIDTH)
+_WIDE = f'<{WIDEST} x double>'
 
 
 def _loop(name: str, parameters: str, begin: list[str], body: list[str]) -> str:
@@ -237,6 +239,6 @@ def support_ir(text: str) -> list[str]:
         'take_lane': _with_lane('take_lane', True), 'put_lane': _with_lane('put_lane', False),
         'gather': _with_rows('gather', True), 'scatter': _with_rows('scatter', False), **{
             re.findall(r'@(\w+)', each)[0]: f'{each.rstrip()}'
-            for each in re.split(r'^(?=; )', _TEXT.replace('VECTOR', VECTOR), flags=re.MULTILINE)
+            for each in re.split(r'^(?=; )', _TEXT.replace('WIDE', _WIDE), flags=re.MULTILINE)
             if each}}
     return [function for name, function in functions.items() if f'@{name}(' in text]

@@ -597,7 +597,7 @@ _WRITERS = {
 
 def stride_of(size: int) -> int:
     """Return the distance of the rows of a matrix in memory: a whole number of vectors."""
-    return -(-size // WIDTH) * WIDTH
+    return -(-size // WIDEST) * WIDEST
 
 
 def is_mask(operations: Sequence[Operation], value: Value) -> bool:

@@ -6,6 +6,10 @@ elements. The lists are known for arguments (`Lists`), tables, and results of fu
 from these, each node gets a lane: its position in the list. Nodes of different lanes whose
 operands are in the same packs, or are the same scalar, or constants, form a pack. All lanes have
 the same dependencies, so that a pack can be computed where its first node was recorded.
+
+LLVM's own vectoriser, measured with the cycle of seven joints in turns (AVX-512): without packs
+2.4 times as long, with its passes O2 and SLP 1.37, with O3 1.22, in 4.8 times the time of LLVM.
+Passes besides packs save 2 % of the cycle, for 1.7 times the time.
 """
 
 from __future__ import annotations

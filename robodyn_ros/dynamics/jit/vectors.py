@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from robodyn_ros.dynamics.jit.flags import no, when
+from robodyn_ros.dynamics.jit.lists import WIDEST
 from robodyn_ros.dynamics.jit.trace import absolute, maximum, minimum
 
 _TINY = 1e-300
@@ -27,6 +28,22 @@ def product(a, b):
 def sums(rows):
     """Return the sum of rows, joint by joint."""
     return [sum(column) for column in zip(*rows)]
+
+
+def total(values, length=0):
+    """
+    Return the sum of a list, or of several lists of a length, one behind the other.
+
+    Lists that are longer than a vector are added as vectors first, and then their elements.
+    """
+    length = length or len(values)
+    if length <= WIDEST:
+        return sum(values)
+    vectors = [values[k:min(k + WIDEST, begin + length)]
+               for begin in range(0, len(values), length)
+               for k in range(begin, begin + length, WIDEST)]
+    vectors.sort(key=len, reverse=True)  # all lanes of a sum have the same operations
+    return sum(sum(each[lane] for each in vectors if lane < len(each)) for lane in range(WIDEST))
 
 
 def scaled(factor, a):

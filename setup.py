@@ -84,6 +84,7 @@ setup(
         'record': record,
         'replay': replay,
         'gym': gym,
+        'franka': ['pylibfranka'],
         'docs': docs,
         'matrix': runner,
         'view': view,

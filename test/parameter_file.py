@@ -52,6 +52,23 @@ becomes of an arm with each such habit was [computed](measurements.md#habits-of-
 
 An arm that is not here: [your own arm](quick_start.md#your-own-arm).
 
+## Bridges
+`robodyn bridge franka ADDRESS` drives a Franka arm by Franka's own library (`pip install
+robodyn_ros[franka]`), without franka\\_ros2. **It met a simulator of the protocol, not the arm.**
+```
+robodyn bridge franka 172.16.0.2
+robodyn arm fr3 --urdf fr3.urdf --write my_fr3
+ros2 launch robodyn_ros controller.launch.py params_file:=my_fr3/arm.yaml
+```
+- It publishes `joint_states` at 1000 Hz, with efforts that include gravity, and takes
+  `effort_controller/commands`, limited to 87 and 12 N m and to 990 N m/s.
+- **Control begins with the first command.** After 0.05 s without one the arm is damped, and given
+  back to the robot's own hold below 0.05 rad/s, or after 2 s; so it is at Ctrl-C. A kill -9 of the
+  bridge is for the robot a lost connection: it brakes.
+- After a reflex of the robot commands are taken again when they have ended for 0.5 s: deactivate
+  the controller, look at the arm, activate it.
+- The library insists on a real-time kernel; `--no-realtime` does not.
+
 ## Another message
 A driver that takes another message than `Float64MultiArray` needs parameters, no code:
 `command_type` names the message, `command_fields` its fields:

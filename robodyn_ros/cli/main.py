@@ -20,6 +20,7 @@ SUCCESS, FAILURE, USER_MISTAKE, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 130, 141
 COMMANDS = {
     'check': 'preflight of an arm: defects of its URDF, or of the running arm',
     'arm': 'a known arm and driver: files and steps of its first launch',
+    'bridge': 'an arm by the library of its vendor, for ROS',
     'init': 'parameters of the controller for the first launch, from a URDF',
     'explain': 'mass matrix, torque term by term and ellipsoids of a state',
     'export': 'dynamics and control cycle of an arm in C, or as a ros2_control package',

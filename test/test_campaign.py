@@ -10,6 +10,7 @@ from robodyn_ros.montecarlo.cases import chosen
 from robodyn_ros.montecarlo.effects import Draw
 from robodyn_ros.montecarlo.judge import judge, Limits, measure, Recording, Requirements
 from tools.campaign.cases import CASES
+from tools.campaign.command import main
 from tools.campaign.injections import bad_parameters
 
 GOAL = np.array([0.5, -0.2])
@@ -132,3 +133,9 @@ def test_the_fault_table_is_complete():
     with pytest.raises(ParameterError, match="'Ctrl-C'"):
         chosen(CASES, ['Ctrl-c'])
     assert len(bad_parameters(7)) > 15
+
+
+def test_an_unknown_fault_is_one_message(capsys):
+    assert main(['--only', 'nothing']) == 2
+    assert "there is no fault 'nothing'" in capsys.readouterr().err
+    assert main(['--list']) == 0 and 'controller killed' in capsys.readouterr().out

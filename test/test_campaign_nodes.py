@@ -18,10 +18,10 @@ from tools.campaign.compiled.lockstep import compare, obstacle  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[1]
 ARM = ROOT / 'urdf' / 'robodyn7.urdf'
-# a process, and what it hears; then the other groups. The campaign itself runs all
-SLICE = 'controller killed', 'heartbeats forged'
-OTHERS = ('Ctrl-C', 'states lost', 'names swapped', 'forgotten publisher', 'guard states forged',
-          'bad loads')
+# the controller is killed, and its heartbeats go on; then the other groups. The campaign runs all
+SLICE = 'heartbeats forged',
+OTHERS = ('controller killed', 'Ctrl-C', 'states lost', 'names swapped', 'forgotten publisher',
+          'guard states forged', 'bad loads')
 BY_NAME = {case.name: case for case in COMPILED}
 
 
@@ -31,7 +31,8 @@ def study():
 
 
 # one seed of a fault in the states, and of one in the motors; each begins without a fault
-@pytest.mark.parametrize('name', ['position frozen', 'torque lost'])
+@pytest.mark.parametrize('name', [
+    'position frozen', pytest.param('torque lost', marks=pytest.mark.slow)])
 def test_the_nodes_send_the_same_torques(study, name, tmp_path):
     run = scenario(study, seeds_of([BY_NAME[name]], 0, 1)[0])
     assert not obstacle(run)
@@ -61,13 +62,6 @@ def test_runs_of_some_faults_pass(faults, tmp_path):
     assert [each['fault'] for each in runs] == [case.name for case in chosen(CASES, faults)]
     assert all(each['passed'] is not False for each in runs)
     assert f'| {faults[0]} | ' in (tmp_path / 'table.md').read_text()
-
-
-def test_an_unknown_fault_is_one_message():
-    code, output = run('--only', 'nothing')
-    assert code == 2 and "there is no fault 'nothing'" in output and 'Traceback' not in output
-    code, output = run('--list')
-    assert code == 0 and 'controller killed' in output
 
 
 @pytest.mark.slow

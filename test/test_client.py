@@ -12,7 +12,7 @@ pytest.importorskip('rclpy', reason='the client needs ROS 2')
 from controller_node import (  # noqa: E402
     ACTIVE, ARM, CONTROLLER, HOME, MODEL, PATIENT, RELEASED, simulator)
 from robodyn_ros.cli.main import main  # noqa: E402
-from robodyn_ros.client import Arm  # noqa: E402
+from robodyn_ros.client import Arm, recorder  # noqa: E402
 from robodyn_ros.client.live import LiveConnection  # noqa: E402
 from robodyn_ros.control.mode import Mode  # noqa: E402
 from robodyn_ros.exceptions import ArgumentError, StateError, TrajectoryError  # noqa: E402
@@ -196,6 +196,7 @@ def test_the_shell_requests_the_same(arm, monkeypatch, capsys):
     assert main(['float', '--yes']) == 2
     assert 'add --at-the-stop' in capsys.readouterr().err
     assert main(['reset']) == 0 and 'no fault is latched now' in capsys.readouterr().out
+    monkeypatch.setattr(recorder, '_TIMEOUT', 0.5)
     assert main(['hold', '--namespace', 'nobody']) == 2
     assert 'nobody/computed_torque_controller/hold' in capsys.readouterr().err
 

@@ -100,6 +100,19 @@ def test_an_arm_with_wrong_masses_sinks_by_a_few_thousandths(masses):
     assert loose.sink() > 0.1, 'without a hold it is lost'
 
 
+def test_the_first_torque_is_the_last_one_of_the_controller():
+    held, gravity = Held(), Dynamics(MODEL).gravity(HOME)
+    usable = held.guard.usable
+    last = gravity + 0.1 * usable
+    for torque, expected in ((last, last), (None, gravity), (10.0 * usable, usable),
+                             (-10.0 * usable, -usable)):
+        held.guard.start(0.0, HOME, np.zeros(7), torque)
+        np.testing.assert_allclose(held.guard.last, expected, atol=1e-12)
+        # and it goes from there at the rate of the limits
+        step = held.guard.update_without_state(1e-3) - expected
+        assert (np.abs(step) <= 0.1 * MODEL.effort_limit * (1.0 + 1e-9)).all()
+
+
 def test_a_moving_arm_is_held_where_its_damping_stops_it():
     held = Held().take_over(qd=SPEED).run(1.5)
     rest = HOME + SPEED / held.values.damping

@@ -1,7 +1,5 @@
 """Errors that are drawn and put into the package: what they are, and that tests notice them."""
 
-import csv
-
 import pytest
 from tools import mutants
 from tools.mutants import main, Mutant, mutants_of, mutated, relevant_tests
@@ -45,8 +43,7 @@ def test_every_file_that_is_drawn_from_has_tests():
 def test_what_was_noticed_must_be_noticed_again(tmp_path, capsys):
     kept = tmp_path / 'noticed.csv'
     assert main(['--only', 'safety/guard_state', '--count', '3', '--output', str(kept)]) == 0
-    with kept.open(newline='') as file:
-        rows = list(csv.reader(file))
+    rows = mutants.read(kept)
     assert len(rows) == 3 and any(row[4] == 'noticed' for row in rows)
     assert main(['--again', str(kept)]) == 0
     assert ' 0 survived' in capsys.readouterr().out

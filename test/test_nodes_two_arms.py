@@ -77,7 +77,7 @@ def arms(probe):
 
 def test_each_follows_its_own_trajectory_at_the_same_time(probe, arms):
     left, right = arms
-    since = [each.send(probe, each.goal, seconds=6.0) for each in arms]
+    since = [each.send(probe, each.goal, seconds=4.0) for each in arms]
     probe.until(lambda: left.speed() > 0.02 and right.speed() > 0.02, 'both to move at once')
     for each, begin in zip(arms, since):
         wait_for_goal(probe, each.controller, begin)

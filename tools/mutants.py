@@ -6,7 +6,7 @@ notices is a hole in the tests, or makes no difference. The list of those that w
 the tests must go on noticing, however they are rewritten.
 
     python -m tools.mutants --seed 1 --count 300 --output mutants.csv
-    python -m tools.mutants --again mutants.csv      those that were noticed: all must be again
+    python -m tools.mutants --again tools/mutants.csv   those that were noticed: all must be again
 
 A mutant is named by file, function, number of the place within the function, and kind, so that it
 is found again after lines have moved.
@@ -21,6 +21,7 @@ import csv
 from dataclasses import astuple, dataclass
 import os
 from pathlib import Path
+import platform
 import random
 import re
 import resource
@@ -28,6 +29,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 PACKAGE = Path(__file__).resolve().parents[1] / 'robodyn_ros'
 TESTS = PACKAGE.parent / 'test'
@@ -41,7 +43,8 @@ MATTER = {
     'control/steps': ('golden_logs', 'control_'),
     'control': ('control_', 'golden_logs'),
     'safety': ('safety_', 'control_acceptance', 'control_plausibility', 'control_cadence',
-               'control_braking', 'guard_torque', 'control_delay', 'control_faults', 'golden_logs'),
+               'control_braking', 'guard_torque', 'control_delay', 'control_faults',
+               'golden_logs'),
 }
 _DYNAMICS = 'test_dynamics_'
 _LONGEST = 600  # s of processor time per run of tests; what is as slow as that is noticed
@@ -223,6 +226,21 @@ class Laboratory:
             path.write_text(sound, encoding='utf-8')
 
 
+def read(path: Path) -> list[list[str]]:
+    """Return the rows of a file of results."""
+    with path.open(newline='', encoding='utf-8') as file:
+        return list(csv.reader(line for line in file if not line.startswith('#')))
+
+
+def write(path: Path, rows: Sequence[Sequence], command: str) -> None:
+    """Write rows of file, function, place, kind, verdict, test and text, with their origin."""
+    with path.open('w', newline='', encoding='utf-8') as file:
+        file.write(f'# date: {time.strftime("%Y-%m-%d")}\n# machine: {platform.machine()}, '
+                   f'{os.cpu_count()} processors, Python {platform.python_version()}\n'
+                   f'# command: {command}\n')
+        csv.writer(file, lineterminator='\n').writerows(rows)
+
+
 def _limit() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (_LONGEST, _LONGEST))
 
@@ -235,11 +253,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument('--only', default='', metavar='FOLDER', help='such as control/steps')
     parser.add_argument('--output', type=Path, metavar='FILE', help='CSV of the results')
     parser.add_argument('--again', type=Path, metavar='FILE', help='try those noticed in a CSV')
-    options = parser.parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    options = parser.parse_args(given)
     if options.again:
-        with options.again.open(newline='') as file:
-            chosen = [Mutant(row[0], row[1], int(row[2]), row[3]) for row in csv.reader(file)
-                      if row[4] == _NOTICED]
+        chosen = [Mutant(row[0], row[1], int(row[2]), row[3]) for row in read(options.again)
+                  if row[4] == _NOTICED]
     else:
         chosen = drawn(options.seed, options.count, options.only)
     rows, lost = [], 0
@@ -257,8 +275,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             rows.append((*astuple(mutant), _NOTICED if test else _SURVIVED, test, text))
             print(f'{rows[-1][4]:8}  {mutant.file}  {mutant.function}: {text}  {test}', flush=True)
             if options.output:
-                with options.output.open('w', newline='') as file:
-                    csv.writer(file).writerows(rows)
+                write(options.output, rows, ' '.join(['python -m tools.mutants', *given]))
     survived = sum(row[4] == _SURVIVED for row in rows)
     print(f'{len(rows)} mutants, {len(rows) - survived} noticed, {survived} survived'
           + (f', {lost} are gone' if lost else ''))

@@ -6,8 +6,8 @@ The controller of an FR3 by Franka's own library, against a simulator of its pro
 PYTHON is an interpreter with the package franka-sim, whose server aborts a motion after 20 lost
 commands, and at a torque step that the robot would refuse; here it listens on 127.0.0.1 alone.
 This interpreter needs pylibfranka. The arm is moved, floats, and is held; every half minute the
-controller is killed and started again. The last lines are the figures of the bridge; 0 faults are expected.
-On a machine that is busy elsewhere motions are stopped, and the success rate is low.
+controller is killed and started again. The last lines are the figures of the bridge: 0 faults are
+expected. On a machine that is busy elsewhere motions are stopped, and the success rate is low.
 """
 
 import argparse

@@ -241,6 +241,7 @@ def arms_page():
                 if profile.command.message else
                 f'interface {" ".join([*profile.command.others, profile.command.interface])}')
              + f'; {profile.command.source}'),
+            ('silence', profile.command.in_silence),
             ('tried', profile.tried)]
         also = f'Also known as {", ".join(profile.also)}.\n' if profile.also else ''
         text += f'\n## {name}\n{profile.title}. {also}\n| | |\n|---|---|\n' + ''.join(

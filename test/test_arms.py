@@ -289,3 +289,13 @@ def test_a_simulated_driver_is_that_of_its_profile(tmp_path, capsys):
     finally:
         simulator.send_signal(signal.SIGINT)
         assert simulator.wait(30.0) == 0
+
+
+def test_what_becomes_of_an_arm_in_silence_is_told(capsys):
+    for name, text, habits in (
+            ('ur', 'the last torque stays for ever', ('repeat', 0.1)),
+            ('rebot', 'after 0.5 s the motors are disabled: the arm falls', ('disable', 0.5))):
+        assert main(['arm', 'show', name]) == 0
+        assert text in ' '.join(capsys.readouterr().out.split())
+        simulated = arms.simulator_of(arms.load(name)[1].named(''))
+        assert (simulated['driver.silence'], simulated['driver.silence_after']) == habits

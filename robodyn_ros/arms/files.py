@@ -81,6 +81,8 @@ def simulator_of(profile: Profile) -> dict[str, object]:
         'driver.factor': [1.0 / each for each in profile.command.scale],
         'driver.quantum': list(profile.command.quantum),
         'driver.kd': [] if 'kd:kd' in profile.command.fields else list(profile.command.kd),
+        'driver.silence': profile.command.silence,
+        'driver.silence_after': profile.command.silence_after,
         'faults': faults, 'friction_scale': numbers.friction_scale}
     return {key: value for key, value in result.items() if value != []}
 

@@ -80,7 +80,22 @@ class CommandFacts:
     kd: Numbers = parameter(
         (), 'Damping that is commanded, or that the drive always has.', 'N m s/rad', 0.0, 1e3,
         per_joint=True)
+    silence: str = parameter(
+        'repeat', 'What becomes of the last command when no other comes: it is repeated for ever, '
+        'as by a forward_command_controller, the motors damp, or they are disabled.',
+        choices=('repeat', 'damp', 'disable'))
+    silence_after: float = parameter(0.1, 'Silence from which on they damp, or are disabled.',
+                                     's', 1e-3, 60.0)
     source: str = parameter('', 'Origin of these facts.')
+
+    @property
+    def in_silence(self) -> str:
+        """Return what becomes of an arm whose controller was killed."""
+        return {'repeat': 'the last torque stays for ever: an arm that moves goes on',
+                'damp': f'after {self.silence_after:g} s the motors damp: an arm that the '
+                'controller carries sinks',
+                'disable': f'after {self.silence_after:g} s the motors are disabled: the arm '
+                'falls'}[self.silence]
 
 
 @settings()

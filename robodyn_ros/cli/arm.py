@@ -103,7 +103,8 @@ def _show(name: str, profile: arms.Profile, options: argparse.Namespace, out: St
             ('numbers: ', f'{gravity}. {profile.parameters.source}'),
             ('states:  ', f'{profile.state.topic} at {profile.state.rate:g} Hz, velocity '
              f'{profile.state.velocity}, effort {profile.state.effort}. {profile.state.source}'),
-            ('torques: ', f'{profile.command.way}. {profile.command.source}')):
+            ('torques: ', f'{profile.command.way}. {profile.command.source}'),
+            ('silence: ', f'if commands stay away, {profile.command.in_silence}')):
         for row in paragraph(label, text):
             out.write_line(row)
     for k, (do, verify) in enumerate(arms.steps_of(name, profile, line, chosen), 1):

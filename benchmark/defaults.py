@@ -4,10 +4,10 @@ Tracking of MuJoCo arms that differ from their URDFs, before and after the loop 
     python benchmark/defaults.py [ARM ...] [--seeds 0 1 2] [--delay 1]
 
 In lockstep at 500 Hz, without ROS: each joint moves by 0.65 rad in 3 s and back, then the arm
-holds. No tolerance ends a motion, and the loop is measured before it in the last row alone, as the
-node does. RMS errors in mrad of both motions and their largest error, and at rest the largest error
-and the largest change of position in the last second, of the worst joint; the median of the seeds,
-then the largest. The arms, in this order:
+holds. No tolerance ends a motion. In the last row the loop is measured before, as the node does.
+RMS errors in mrad of both motions and their largest error, and at rest the largest error and the
+largest change of position in the last second, of the worst joint; the median of the seeds, then
+the largest. The arms, in this order:
 
 - issued: rotors of 0.05 kg m^2, dry friction of 0.4 N m, viscous friction of 0.3 N m s/rad, masses
   within 5 %

@@ -106,4 +106,3 @@ def test_a_first_launch_is_rehearsed(name, tmp_path, capsys, monkeypatch):
                     time.sleep(0.5)
                     assert np.abs(arm.state.q - home - 0.1).max() < 0.03
             assert '[ERROR]' not in controller.output and '[FATAL]' not in controller.output
-

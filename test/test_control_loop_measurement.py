@@ -463,6 +463,19 @@ def test_a_late_arm_is_not_driven_ahead_of_its_reference():
     assert control.message == 'the goal is reached'
 
 
+def test_a_joint_that_creeps_in_its_friction_is_given_larger_doublets():
+    """Two alike ended it: 3.7 kg m^2 and no friction, of a joint of 0.3 kg m^2 with 1.1 N m."""
+    done, times = Future(), np.arange(0.0, 0.1, 1e-3)
+    done.set_result((Response(0.004, 3.7, 0.013, 0.0, 0.0, 0.01), False))
+    for peak, over in ((2e-4, False), (5e-3, True)):
+        joint = loop_measurement._Joint(0, 5.0, 0.1, 2.0, 1e-3)
+        for _ in range(2):
+            joint._doublets = [Doublet(0.1, (0.004,), times, peak * np.sin(60.0 * times))]
+            joint.fit = done
+            joint.judge()
+        assert joint.over == over and joint.response is not None
+
+
 def test_a_joint_that_its_friction_holds_has_no_resonance():
     # recorded: joint7 of the simulator at 250 Hz, held by friction of 0.002 N m
     speeds = 1e-6 * np.array([758, -1394, -228, 1489, -1276, 1301, 216, -1490, 518, 93, 12, 1,

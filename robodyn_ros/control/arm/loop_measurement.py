@@ -35,6 +35,7 @@ _RINGING = 0.01    # and that shows a resonance
 _LARGEST = 0.06    # of the effort limit
 _CAREFUL = 0.3     # of the velocity limit, that no joint may reach before one has moved
 _HIDDEN = 4.0      # times the noise, below which the velocity shows nothing
+_CREEP = 2e-3     # rad/s or m/s, that friction which holds a joint may let it move
 _AT_REST = 1e-5    # rad/s or m/s, of a joint that does not move: rounding, and presliding
 _ONE_WAY = 0.7     # of the way, by which a joint that slipped is displaced
 _FASTER = 4.0      # factor of the torque then
@@ -112,6 +113,7 @@ class _Joint:
             found = None
         # below its friction a joint moves like one with more inertia: the larger torque is right
         confirmed = (found is not None and before is not None and certain(found)
+                     and last.peak > _CREEP
                      and certain(before)
                      and abs(math.log(found.inertia / before.inertia)) < _ALIKE)
         if certain(found) or not certain(before):

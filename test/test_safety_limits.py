@@ -1,9 +1,12 @@
-"""Torque bounds and the brake in front of a joint's end."""
+"""Torque bounds, the brake in front of a joint's end, and feedback that was lowered."""
+
+from types import SimpleNamespace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
 import pytest
+from robodyn_ros.safety import oscillation
 from robodyn_ros.safety.walls import brake_speed
 from steps import doubles
 
@@ -53,3 +56,11 @@ def test_free_mass_stops_before_its_limit(speed):
         q += qd * dt
         assert q <= 2.0 + 0.02 * 0.1
     assert abs(qd) < 0.02
+
+
+@pytest.mark.parametrize('factors, waited, expected', [
+    ([1.0, 0.5], [9.0, 0.1], True), ([1.0, 0.5], [0.1, 9.0], False),
+    ([1.0, 1.0], [0.1, 0.1], False)])
+def test_the_feedback_of_one_joint_that_was_lowered_a_moment_ago_is_enough(factors, waited,
+                                                                           expected):
+    assert bool(oscillation.recent(SimpleNamespace(factor=factors, waited=waited))) == expected

@@ -40,11 +40,11 @@ MATTER = {
     'dynamics': ('programs', 'backends', 'calls', 'results', 'properties', 'parts', 'singular',
                  'effective_mass', 'rollout', 'work'),
     'control/laws': ('golden_logs', 'control_'),
-    'control/steps': ('golden_logs', 'control_'),
-    'control': ('control_', 'golden_logs'),
-    'safety': ('safety_', 'control_acceptance', 'control_plausibility', 'control_cadence',
-               'control_braking', 'guard_torque', 'control_delay', 'control_faults',
-               'golden_logs'),
+    'control/steps': ('golden_logs', 'nodes_golden_logs', 'control_'),
+    'control': ('control_', 'golden_logs', 'nodes_golden_logs'),
+    'safety': ('safety_', 'nodes_golden_logs', 'control_acceptance', 'control_plausibility',
+               'control_cadence', 'control_braking', 'guard_torque', 'control_delay',
+               'control_faults', 'control_loop_measurement', 'golden_logs'),
 }
 _DYNAMICS = 'test_dynamics_'
 _LONGEST = 600  # s of processor time per run of tests; what is as slow as that is noticed

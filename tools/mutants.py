@@ -37,8 +37,8 @@ TESTS = PACKAGE.parent / 'test'
 MATTER = {
     'dynamics/algorithms': ('reference', 'properties', 'identities', 'programs', 'analysis',
                             'parts', 'results'),
-    'dynamics': ('programs', 'backends', 'calls', 'results', 'properties', 'parts', 'singular',
-                 'effective_mass', 'rollout', 'work'),
+    'dynamics': ('programs', 'flow', 'backends', 'calls', 'results', 'properties', 'parts',
+                 'singular', 'effective_mass', 'rollout', 'work', 'finite'),
     'control/laws': ('golden_logs', 'control_'),
     'control/steps': ('golden_logs', 'nodes_golden_logs', 'control_'),
     'control': ('control_', 'golden_logs', 'nodes_golden_logs'),

@@ -1,5 +1,5 @@
 """
-Calls that give several arrays; others are in `test_dynamics_arguments`, `test_dynamics_backends`.
+Calls that give several arrays; others are in `test_dynamics_calls`, `test_dynamics_backends`.
 
 Where something is solved with M, two orders of summation differ by round-off times its condition.
 """

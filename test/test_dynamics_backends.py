@@ -32,6 +32,7 @@ from robodyn_ros.model import RobotModel
 from tolerance import assert_close
 
 EXACT = 1e-12
+WHOLE = [name for name, *_ in CALLS]  # not in parts
 
 
 @pytest.fixture(scope='module', params=['compiled', 'python'])
@@ -59,7 +60,8 @@ def test_backends_agree(mimic, joints):
             allowed = 1e-9 if name in SOLVED else EXACT
             for one, other in zip(parts(name, getattr(compiled, name)(*given)),
                                   parts(name, expected)):
-                assert_close(one, other, allowed, 1.0, what=name)
+                # some of the parts may be next to nothing
+                assert_close(one, other, allowed, 0.0 if name in WHOLE else 1.0, what=name)
 
 
 @pytest.mark.parametrize('name, count, rest', ALL)

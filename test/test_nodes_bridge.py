@@ -36,6 +36,7 @@ class Library:
         self.q, self.qd, self.torque = np.zeros(7), np.zeros(7), np.zeros(7)
         self.sent, self.controls, self.fails, self.gone = [], 0, '', False
         self.finished = self.recovered = 0
+        self.now = 0.0
         for name in ('ControlException', 'CommandException', 'InvalidOperationException',
                      'NetworkException'):
             setattr(self, name, type(name, (self.FrankaException,), {}))
@@ -58,11 +59,14 @@ class Library:
 
     def read_once(self):
         time.sleep(1e-3)
+        self.now += 1e-3
         if self.gone:
             raise self.NetworkException('UDP receive: Timeout')
         self.qd += 1e-3 * self.torque
         self.q += 1e-3 * self.qd
-        return SimpleNamespace(q=self.q.tolist(), dq=self.qd.tolist(),
+        now = self.now
+        return SimpleNamespace(time=SimpleNamespace(to_sec=lambda: now),
+                               q=self.q.tolist(), dq=self.qd.tolist(),
                                tau_J=(self.torque + 5.0).tolist(),
                                control_command_success_rate=0.99)
 
@@ -133,6 +137,16 @@ def test_torques_reach_the_robot_within_its_rate(bridge, library):
     assert np.abs(steps).max() <= 0.99 + 1e-9 and library.controls == 1
     state = bridge.states[-1]
     assert list(state.name) == JOINTS and state.effort[3] == pytest.approx(5.0)
+
+
+def test_stamps_are_as_even_as_the_time_of_the_robot(bridge, library):
+    begin = len(bridge.states)
+    bridge.probe.until(lambda: len(bridge.states) > begin + 300, 'states')
+    stamps = [each.header.stamp for each in bridge.states[begin:]]
+    steps = np.diff([each.sec + 1e-9 * each.nanosec for each in stamps])
+    # the clock of the process is as uneven as its sleep, and slower here
+    assert np.median(np.abs(steps - np.median(steps))) < 5e-5
+    assert abs(stamps[-1].sec + 1e-9 * stamps[-1].nanosec - time.time()) < 0.5
 
 
 def test_a_robot_without_commands_is_damped_and_given_back(bridge, library):

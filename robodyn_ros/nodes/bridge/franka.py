@@ -87,7 +87,7 @@ class FrankaArm:
             self.packets += 1
             if self.packets % 1000 > 200:  # the rate is that of the last 100 states
                 self.worst = min(self.worst, state.control_command_success_rate)
-        return State(state.q, state.dq, state.tau_J)
+        return State(state.time.to_sec(), state.q, state.dq, state.tau_J)
 
     def begin(self) -> None:
         """Begin control; raise `Fault`."""

@@ -31,12 +31,15 @@ SILENCE = 0.05   # s without a command, after which the arm is damped
 SLOW = 0.05      # rad/s below which it is given back,
 LONGEST = 2.0    # s, or after this time in any case
 _PAUSE = 0.5     # s of silence, after which commands begin anew after a fault
+_FOLLOWS = 0.02  # of its difference from the clock, by which a stamp is corrected,
+_JUMP = 0.1      # s, unless it is larger
 _REPORT = 60.0   # s between two lines of the log
 
 
 class State(NamedTuple):
-    """What a library reports."""
+    """What a library reports; `time` is that of the arm, in s."""
 
+    time: float
     q: Sequence[float]
     qd: Sequence[float]
     effort: Sequence[float]
@@ -115,7 +118,7 @@ class Bridge(Node):
         self._reader = CommandReader(arm.joints)
         self.driven, self.fault = False, ''
         self._last = self._since = self._logged = -math.inf
-        self._longest = 0.0
+        self._longest = self._arm_time = self._stamp = 0.0
 
     def work(self, stop: StopRequest) -> None:
         """Run until a signal, and give the arm back."""
@@ -134,8 +137,17 @@ class Bridge(Node):
 
     def _publish(self, state: State) -> None:
         writer = self._writer
-        writer.position[:], writer.velocity[:], writer.effort[:] = state
-        send(self._states, writer.write(self.get_clock().now().nanoseconds))
+        writer.position[:], writer.velocity[:], writer.effort[:] = state[1:]
+        send(self._states, writer.write(self._stamped(state.time)))
+
+    def _stamped(self, time_: float) -> int:
+        """Return the stamp in ns: intervals are those of the arm, not of the network."""
+        now = 1e-9 * self.get_clock().now().nanoseconds
+        stamp = self._stamp + max(time_ - self._arm_time, 0.0)
+        off = now - stamp
+        stamp += off if abs(off) > _JUMP else _FOLLOWS * off
+        self._arm_time, self._stamp = time_, stamp
+        return round(1e9 * stamp)
 
     def _answer(self, state: State, ends: bool) -> None:
         """Send the newest command, or what silence asks for."""

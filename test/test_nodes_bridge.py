@@ -145,7 +145,7 @@ def test_stamps_are_as_even_as_the_time_of_the_robot(bridge, library):
     stamps = [each.header.stamp for each in bridge.states[begin:]]
     steps = np.diff([each.sec + 1e-9 * each.nanosec for each in stamps])
     # the clock of the process is as uneven as its sleep, and slower here
-    assert np.median(np.abs(steps - np.median(steps))) < 5e-5
+    assert np.median(np.abs(steps - np.median(steps))) < 1e-4
     assert abs(stamps[-1].sec + 1e-9 * stamps[-1].nanosec - time.time()) < 0.5
 
 

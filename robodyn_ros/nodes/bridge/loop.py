@@ -31,8 +31,8 @@ SILENCE = 0.05   # s without a command, after which the arm is damped
 SLOW = 0.05      # rad/s below which it is given back,
 LONGEST = 2.0    # s, or after this time in any case
 _PAUSE = 0.5     # s of silence, after which commands begin anew after a fault
-_FOLLOWS = 0.02  # of its difference from the clock, by which a stamp is corrected,
-_JUMP = 0.1      # s, unless it is larger
+_FOLLOWS = 0.1   # of its difference from the clock, by which a stamp is corrected,
+_JUMP = 0.02     # s, unless it is larger
 _REPORT = 60.0   # s between two lines of the log
 
 

@@ -54,10 +54,10 @@ An arm that is not here: [your own arm](quick_start.md#your-own-arm).
 
 ## Bridges
 `robodyn bridge franka ADDRESS` drives a Franka arm by Franka's own library (`pip install
-robodyn_ros[franka]`), without franka\\_ros2. **It met a simulator of the protocol, not the arm**: in
-130 s with both checks of franka-sim on 112,186 states under control, 26 motions, 4 kills of the
-controller (kill -9), and no reflex; in 300 s on a machine that was busy with other work 158,607, 42
-and 9, and one reflex, after 20 lost commands in a row (`tools/franka_soak.py`).
+robodyn_ros[franka]`), without franka\\_ros2. **It met a simulator of the protocol, not the arm**:
+in 130 s with both checks of franka-sim on 112,186 states under control, 26 motions, 4 kills of the
+controller (kill -9), and no reflex; in 300 s on a machine that was busy with other work 158,607,
+42 and 9, and one reflex, after 20 lost commands in a row (`tools/franka_soak.py`).
 ```
 robodyn bridge franka 172.16.0.2
 robodyn arm fr3 --urdf fr3.urdf --write my_fr3

@@ -121,6 +121,7 @@ def test_a_loop_that_answers_after_it_did_not_is_logged(capfd):
     report._node = SimpleNamespace(get_logger=lambda: logger)
     for loop, summary in zip(loops, ('no joint moves', '2 ms')):
         controller.design.loop, status.loop_summary = loop, summary
+        status.loop_problem = '' if loop.answers else summary
         report._log_loop()
     printed = capfd.readouterr().err
     assert 'WARN' in printed and 'loop measured: no joint moves' in printed

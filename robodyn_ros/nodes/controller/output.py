@@ -74,7 +74,7 @@ class TorqueOutput:
         self.publishes = not (elsewhere or clock.lockstep)  # an array has no stamp of the state
         self._publisher = _publisher(node, writer.message.type, topic)
         self.topic: str = self._publisher.topic_name
-        self.telemetry = Telemetry(node, controller, named)
+        self.telemetry = Telemetry(node, controller, named, clock.lockstep)
 
     @property
     def publisher(self) -> Publisher:
@@ -154,6 +154,8 @@ class Telemetry:
         Controller of the arm.
     joint_commands : bool
         Whether named efforts are published as well.
+    lockstep : bool
+        Whether time waits for them, but for no recorder.
 
     Attributes
     ----------
@@ -162,7 +164,8 @@ class Telemetry:
 
     """
 
-    def __init__(self, node: Node, controller: ArmController, joint_commands: bool):
+    def __init__(self, node: Node, controller: ArmController, joint_commands: bool,
+                 lockstep: bool = False):
         self._node, self._controller = node, controller
         self._state = JointStateWriter(controller.model.joint_names)
         self._effort = JointStateWriter(controller.model.joint_names, only='effort')
@@ -170,8 +173,8 @@ class Telemetry:
         self._every_cycle, self._periodic = self._open(self._cycle_topics()), self._open((
             _Topic('~/payload_estimate', InertiaStamped, 1, self._payload),))
         self._subscribed: list[tuple[Publisher, _Topic]] = []
-        self.commands = (quiet_publisher(node, JointState, 'joint_commands') if joint_commands
-                         else None)
+        self.commands = (quiet_publisher(node, JointState, 'joint_commands',
+                                         _DEPTH if lockstep else 1) if joint_commands else None)
 
     def _cycle_topics(self) -> tuple[_Topic, ...]:
         controller = self._controller

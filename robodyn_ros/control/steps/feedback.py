@@ -210,8 +210,9 @@ def watch(body, flags, m, p):
         p.probe.measured, difference(q, m.motion.reference.q), qd)])
     passive = equal(m.motion.mode, modes.PASSIVE)
     resting = passive_stop.update(m.passive, q, qd, speeds, flags.dt)
-    carried = choose(flags.fresh, [lambda: m.gravity_check, lambda: gravity_check.update(
-        body, m.gravity_check, q, qd, flags.dt)])
+    carried = choose(flags.fresh, [
+        lambda: gravity_check.passed(m.gravity_check, flags.dt),
+        lambda: gravity_check.update(body, m.gravity_check, q, qd, flags.dt)])
     carried = when(flags.silent
                    | any_of(
                        [equal(m.motion.mode, each)

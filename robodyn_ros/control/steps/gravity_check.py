@@ -29,7 +29,7 @@ WITHDRAWN = TWICE, AGAINST  # of these the gravity torque is not sent any more
 _LONGEST = 0.3   # s after activation
 _MOVED = 3e-3    # rad or m, displacement that is judged
 _ADDED, _LACKING = 0.6, 0.7  # of the gravity torque
-_AGAINST = 1.4  # of it, downwards: the torque of that joint has the other sign
+_AGAINST, _TURNED = 1.4, 3.0  # of it, downwards: the torque of that joint has the other sign
 _PULLED = 0.1    # rad or m, displacement in this time that gravity does not explain
 _MOST = 2.0      # of it; more has other causes, such as noise in the first moment
 _ALIKE = 1.3     # of the energy of the expected motion
@@ -68,8 +68,13 @@ def interrupted(m):
     return replace(m, checks=0.0)
 
 
+def passed(m, dt):
+    """Return the memory after a cycle between two states."""
+    return replace(m, elapsed=m.elapsed + when(flag(m.checks), dt, 0.0))
+
+
 def update(body, m, q, qd, dt):
-    """Return the memory after a state, `dt` seconds after the one before."""
+    """Return the memory after a state, `dt` seconds after the last cycle."""
     def compared():
         elapsed, away, g = m.elapsed + dt, difference(q, m.q), body.part('gravity', q)
         moving = body.part('inertial', q, body.gains.armature, away)
@@ -88,7 +93,11 @@ def update(body, m, q, qd, dt):
         heavy = largest(magnitudes(g))
         share = element(moving, heavy) / positive(0.5 * elapsed * elapsed * absolute(
             element(g, heavy))) * when(element(g, heavy) > 0.0, 1.0, -1.0)
-        against = any_above(magnitudes(away), _MOVED) & (-share > _AGAINST)
+        alone = _only(heavy, moving)
+        # alone, or as all of them do
+        like = alike | (_ALIKE * _dot(alone, body.response(q, alone)) > energy)
+        against = all_of([any_above(magnitudes(away), _MOVED), like, -share > _AGAINST,
+                          _TURNED > -share])
         # of an arm that its driver carries; others may have a load that is not known
         pulled = all_of([no(flag(found)), any_above(magnitudes(away), _PULLED),
                          no(any_above(body.gains.safe_gravity_scale, 0.0))])
@@ -99,6 +108,11 @@ def update(body, m, q, qd, dt):
                       j, element(away, j))
 
     return choose(flag(m.checks), [lambda: m, compared])
+
+
+def _only(index, a):
+    """Return a list with one element of it, all others zero."""
+    return [when(equal(index, float(k)), x, 0.0) for k, x in enumerate(a)]
 
 
 def _dot(a, b):

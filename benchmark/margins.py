@@ -159,6 +159,23 @@ class Motion:
                 np.clip(q + 0.2, lower, upper), zero, zero, (), 1.2)])
 
 
+def answered(control, now, q, qd, torque):
+    """Return the torque for a state, or the last one where it has none."""
+    control.host.state.q[:], control.host.state.qd[:] = q, qd
+    control.host.state.effort[:] = np.nan
+    # the stamp is the time of arrival: the delay shows nowhere
+    answer = control.receive(now, now + 100.0, now + 100.0)
+    return torque if answer is None else answer.copy()
+
+
+def advanced(arm, torque, rate, history):
+    """Give the arm a torque for a period, record what is measured; return its speeds."""
+    for _ in range(max(1, round(1.0 / rate / arm.step))):
+        *measured, speeds = arm.advance(torque)
+        history.append(measured)
+    return speeds
+
+
 def run(model, dynamics, arm, rate, delay=0.0, gap=0.0, measured=True, use='computed_torque'):
     """Return speeds before and after a fault and at the end, whether it moved, and the fault."""
     law = use if use in TRACKING else 'computed_torque'
@@ -177,11 +194,7 @@ def run(model, dynamics, arm, rate, delay=0.0, gap=0.0, measured=True, use='comp
     while now < min(moves + _RUN, failed + 1.8):
         q, qd = history[0]
         if now >= busy:
-            control.host.state.q[:], control.host.state.qd[:] = q, qd
-            control.host.state.effort[:] = np.nan
-            # the stamp is the time of arrival: the delay shows nowhere
-            answer = control.receive(now, now + 100.0, now + 100.0)
-            torque = torque if answer is None else answer.copy()
+            torque = answered(control, now, q, qd, torque)
             busy = now + (rng.uniform(0.5, 1.0) * gap if rng.random() < 0.1 else 0.0)
         if control.update_loop(wait=True):
             moves = min(moves, now + _MOTION)
@@ -189,9 +202,7 @@ def run(model, dynamics, arm, rate, delay=0.0, gap=0.0, measured=True, use='comp
             with suppress(RobodynError):  # the arm has a fault already
                 motion.update(now, q)
                 moved = True
-        for _ in range(max(1, round(1.0 / rate / arm.step))):
-            *measured, speeds = arm.advance(torque)
-            history.append(measured)
+        speeds = advanced(arm, torque, rate, history)
         now += 1.0 / rate
         end = speed = float((np.abs(speeds) / limit).max())
         if control.fault and failed == np.inf:
@@ -222,9 +233,7 @@ def take_over(model, dynamics, arm, rate, delay=0.0, gap=0.0):
         if now >= busy:
             torque = guard.update(now, *history[0]).copy()
             busy = now + (rng.uniform(0.5, 1.0) * gap if rng.random() < 0.1 else 0.0)
-        for _ in range(max(1, round(1.0 / rate / arm.step))):
-            *measured, speeds = arm.advance(torque)
-            history.append(measured)
+        speeds = advanced(arm, torque, rate, history)
         now += 1.0 / rate
         end = float((np.abs(speeds) / limit).max())
         if now < _SETTLED:
@@ -254,13 +263,8 @@ def stop(model, dynamics, rate, delay, believed, true):
                     np.ones(model.nv), nothing > 0.0, np.full(model.nv, delay + 0.5 / rate)))
             else:
                 arm.move(limit * np.where(np.arange(model.nv) == 0, _TOO_FAST, _PUSHED))
-        control.host.state.q[:], control.host.state.qd[:] = history[0]
-        control.host.state.effort[:] = np.nan
-        answer = control.receive(now, now + 100.0, now + 100.0)
-        torque = torque if answer is None else answer.copy()
-        for _ in range(max(1, round(1.0 / rate / arm.step))):
-            *measured, speeds = arm.advance(torque)
-            history.append(measured)
+        torque = answered(control, now, *history[0], torque)
+        speeds = advanced(arm, torque, rate, history)
         now += 1.0 / rate
         end = float((np.abs(speeds) / limit).max())
         if control.fault and failed == np.inf:

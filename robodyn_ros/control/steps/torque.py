@@ -129,12 +129,14 @@ def brake(body, torque, driven, free, m, p):
     passive = equal(m.motion.mode, modes.PASSIVE)
     decay = oscillation.least(m.oscillation.factor) * walls.brake_damping(m.feedback.gap, when(
         passive, passive_stop.DELAY, m.acceptance.plausibility.delay))
-    part = when(passive, product(m.passive.root, m.passive.root), [1.0 for _ in q])
-    return choose(free, [
-        lambda: walls.limit_outward(
+
+    def braked():
+        part = when(passive, product(m.passive.root, m.passive.root), [1.0 for _ in q])
+        return walls.limit_outward(
             body, walls.brake(body, torque, q, qd, driven, m.walls, decay, part), q, qd, m.walls,
-            p.walls, decay),
-        lambda: torque])
+            p.walls, decay)
+
+    return choose(free, [braked, lambda: torque])
 
 
 def fallback(body, torque, silent, m, p):

@@ -25,6 +25,7 @@ from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.per_joint import COMMAND
 from robodyn_ros.settings import with_values
+from robodyn_ros.safety.drive import Program
 from robodyn_ros.simulation import Plant
 from robodyn_ros.simulation.driver import Driver, DriverSettings
 from robodyn_ros.trajectory import TrajectoryPoint
@@ -141,8 +142,8 @@ class Run:
         self._every = max(1, round(1.0 / (rate * STEP)))
         self._facts, self._has = profile.state, {'effort', *(
             each.rsplit(':', 1)[1] for each in profile.command.fields), *profile.command.others}
-        self._drives = np.zeros(blocks.size(drive.Program, {'joints': n}))
-        p = blocks.views(drive.Program, self._drives, {'joints': n})
+        self._drives = np.zeros(blocks.size(Program, {'joints': n}))
+        p = blocks.views(Program, self._drives, {'joints': n})
         p.scale[:], p.commanded[()] = 1.0, 'kp' in self._has
         self._function = drive.function(self.control.host.compiled.dimensions)
         self._command = np.full((len(COMMAND), n), np.nan)

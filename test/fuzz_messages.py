@@ -264,7 +264,7 @@ def _guard():
     model = with_slots(MODELS[0])
     torque = GuardTorque(Dynamics(model), values)
     return torque, shared_parameters(model, values.command, values.limits, '/commands',
-                                     torque.usable)
+                                     torque.usable, values.drives)
 
 
 def good_contract():

@@ -96,7 +96,9 @@ drive_kd: [1.0]
   command of a controller that ends holds the arm where it is.
 - `effort_scale` is the effort of commands and states for 1 N m at the joint: a factor, a unit, a
   sign. `effort_quantum` is the size of the steps that the drive makes; torques are rounded to it.
-- A guard commands efforts alone, and refuses a controller with another message.
+- **A guard commands by the same message**: give it the same parameters. Its torque leaves as that
+  of a mode without a reference, with gains of 0 or a compensated damping; its last command, too,
+  holds the arm where it is.
 """
 PAGE_HEAD = """\
 # Parameters of the nodes

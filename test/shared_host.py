@@ -100,9 +100,15 @@ int main(int count, char ** arguments)
         answer[0] = loop.chain(false);
         break;
       case 'g': {
+        @NAME@_drives drives = {};
         get(values, sizeof(values));
-        const bool commanded = values[2 * JOINTS] != 0.0;
-        const auto command = loop.drive(values, values + JOINTS, commanded);
+        std::memcpy(drives.kp, values, JOINTS * sizeof(double));
+        std::memcpy(drives.kd, values + JOINTS, JOINTS * sizeof(double));
+        drives.commanded = values[2 * JOINTS];
+        for (double & scale : drives.scale) {
+          scale = 1.0;
+        }
+        const auto command = loop.drive(drives);
         fwrite(&command, sizeof(command), 1, stdout);
         break;
       }
@@ -186,7 +192,7 @@ class ControllerProcess:
         return np.frombuffer(answer)
 
     def drive(self, kp, kd, commanded=True):
-        """Return the command for drives with gains: q, qd, kp, kd and effort, (5, n)."""
+        """Return the command for drives with gains: effort, q, qd, kp and kd, (5, n)."""
         self._send('g', np.concatenate([kp, kd, np.full(self._n, float(commanded))]).tobytes())
         command = self._read(5 * self._n).reshape(5, self._n)
         self._read(self._n + 3)

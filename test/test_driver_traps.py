@@ -91,3 +91,20 @@ def test_drivers_in_silence(silence, torque):
     q, qd = np.zeros(2), np.array([4.0, -4.0])
     assert driver.torque(rows, q, qd, q, 0.05, 1e-3).tolist() == [1.0, -2.0]
     assert driver.torque(rows, q, qd, q, 0.2, 1e-3).tolist() == torque
+
+
+def test_gains_act_without_delay_while_the_effort_changes():
+    """A damping, and an effort that compensates it, leave the wanted torque: a joint slows."""
+    driver, inertia, step, kd, q = Driver(DriverSettings(), ('a',)), 1e-3, 1e-3, 2.0, np.zeros(1)
+    speeds, qd = [], np.ones(1)
+    for _ in range(200):
+        rows = np.array([[(kd - 0.2) * qd[0]], [q[0]], [0.0], [0.0], [kd]])
+        qd = qd + step / inertia * driver.torque(rows, q, qd, 0.0 * q, 0.0, step,
+                                                 lambda: np.eye(1) / inertia)
+        speeds.append(qd[0])
+    assert np.all(np.diff(speeds) < 0.0) and 0.0 < speeds[-1] < 1e-3
+
+
+def test_a_commanded_stiffness_acts_about_the_commanded_position():
+    command = {1: 0.3, 2: 0.0, 3: 20.0, 4: 0.0}
+    assert made(command, spring='zero', kp=(10.0,))[1] == made(command)[1]

@@ -373,18 +373,18 @@ def test_drives_with_gains_get_the_torque_of_the_cycle(arm):
                    np.full(2, 0.8 * np.cos(2.0 * t)))
         state = arm.q.copy(), arm.qd.copy()
         arm.update()
-        q, qd, kp, kd, effort = arm.drive(*gains)
+        effort, q, qd, kp, kd = arm.drive(*gains)
         np.testing.assert_array_equal([kp, kd], gains)
         np.testing.assert_allclose(kp * (q - state[0]) + kd * (qd - state[1]) + effort, arm.torque,
                                    atol=1e-12)
         # a damping that the drive always has, and a stiffness that is not known
-        q, qd, kp, _, effort = arm.drive(*gains, commanded=False)
+        effort, q, qd, kp, _ = arm.drive(*gains, commanded=False)
         np.testing.assert_array_equal([q, qd, kp], [state[0], *np.zeros((2, 2))])
         np.testing.assert_allclose(effort - gains[1] * state[1], arm.torque, atol=1e-12)
     assert arm.mode == modes.TRACK and np.abs(arm.qd).min() > 0.1
     arm.show()
     assert arm.ask('e')  # the drives hold the arm, and stop it
-    expected = [arm.q, np.zeros(2), *gains, Dynamics(RobotModel.from_urdf(SMALL)).gravity(arm.q)]
+    expected = [Dynamics(RobotModel.from_urdf(SMALL)).gravity(arm.q), arm.q, np.zeros(2), *gains]
     np.testing.assert_allclose(arm.drive(*gains), expected, rtol=1e-9)
 
 
@@ -392,13 +392,14 @@ def test_drives_without_a_reference_have_no_gains(owner):
     gains = [np.array([40.0, 20.0]), np.array([4.0, 2.0])]
     owner.during(owner.controller.requests.compensate_gravity)
     owner.run(10)
-    for ended in (False, True):
-        _, _, kp, kd, effort = owner.arm.drive(*gains)
-        np.testing.assert_array_equal([kp, kd], np.zeros((2, 2)))
-        np.testing.assert_array_equal(effort, owner.arm.torque)
-        if not ended:
-            owner.arm.show()
-            assert owner.arm.ask('e')
+    effort, _, _, *without = owner.arm.drive(*gains)
+    np.testing.assert_array_equal(without, np.zeros((2, 2)))
+    np.testing.assert_array_equal(effort, owner.arm.torque)
+    owner.arm.show()
+    assert owner.arm.ask('e')  # the last command, by which the drives hold the arm
+    effort, q, _, *gained = owner.arm.drive(*gains)
+    np.testing.assert_array_equal(gained, gains)
+    np.testing.assert_array_equal([effort, q], [owner.arm.torque, owner.arm.q])
 
 
 def test_a_reference_far_away_is_refused(arm):

@@ -28,7 +28,7 @@ def parameters(model=MODEL, topic='/effort_controller/commands', usable=MODEL.ef
     """Return shared parameters as they are received."""
     values = with_values(GuardSettings(), changes)
     return configuration_from(json.dumps(shared_parameters(
-        model, values.command, values.limits, topic, usable)))
+        model, values.command, values.limits, topic, usable, values.drives)))
 
 
 def test_equal_parameters_do_not_differ():
@@ -44,6 +44,9 @@ def test_equal_parameters_do_not_differ():
     ({'publish_joint_commands': True}, ['publish_joint_commands', 'false here, true in the']),
     ({'driver_compensates_gravity': True}, [
         'driver_compensates_gravity', 'false here, true in the controller']),
+    ({'command_fields': ('data:effort', 'data:kd')}, [
+        'command_type, command_fields, drive_kp', 'data:kd']),
+    ({'drive_kp': (20.0,)}, ['command_type, command_fields, drive_kp', '20.0']),
     ({'topic': '/other'}, ['effort_command_topic', '/effort_controller/commands here, /other']),
     ({'usable': 0.5 * MODEL.effort_limit}, [
         "effort_limit x effort_margin of joint 'joint1'", '150 here, 75.0 in the controller']),

@@ -7,12 +7,14 @@ pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 from closed_loop import arm, MODEL  # noqa: E402
 from rclpy.serialization import deserialize_message  # noqa: E402
+from robodyn_ros.control import drive  # noqa: E402
 from robodyn_ros.dynamics import Dynamics  # noqa: E402
 from robodyn_ros.exceptions import ArgumentError, ParameterError  # noqa: E402
 from robodyn_ros.model.per_joint import COMMAND  # noqa: E402
 from robodyn_ros.nodes.command_message import (  # noqa: E402
     CommandMessage, CommandSettings, DriveSettings)
-from robodyn_ros.nodes.controller.command_writer import CommandWriter  # noqa: E402
+from robodyn_ros.nodes.command_writer import CommandWriter  # noqa: E402
+from robodyn_ros.safety.drive import without_reference  # noqa: E402
 
 NAMES = ('a', 'b', 'c')
 NINE = tuple('abcdefghi')
@@ -91,9 +93,10 @@ def test_numbers_of_drives_are_checked(others, words):
         writer_of(others)
 
 
-def writer_of(others, names=NAMES, dimensions=None):
+def writer_of(others, names=NAMES, function=None):
     scale = {key: others.pop(key) for key in ('effort_scale',) if key in others}
-    return CommandWriter(names, CommandSettings(**scale), DriveSettings(**others), dimensions)
+    return CommandWriter(names, CommandSettings(**scale), DriveSettings(**others),
+                         function or without_reference(len(names)))
 
 
 def test_gains_need_their_references():
@@ -127,7 +130,7 @@ def test_the_drive_makes_the_torque_of_the_cycle(fields, kp, kd):
     scale = np.linspace(-4.0, 5.0, len(names))
     writer = writer_of({'command_type': FORMS[2][0], 'command_fields': fields,
                         'effort_scale': tuple(scale), **gains}, names,
-                       control.host.compiled.dimensions)
+                       drive.function(control.host.compiled.dimensions))
     writer.follow(control.host.bound.memory)
     loop.moving()
     memory, d = control.host.memory, np.array(gains['drive_kd'])
@@ -145,7 +148,10 @@ def test_the_drive_makes_the_torque_of_the_cycle(fields, kp, kd):
         np.testing.assert_array_equal(position, memory.q)
     assert np.abs(memory.qd).max() > 0.0
     last = writer.message.read(deserialize_message(
-        writer.write_held(torque, memory.q), writer.message.type))
+        writer.write(torque, last=True), writer.message.type))
+    if commands:
+        np.testing.assert_array_equal(last[1:], [memory.q, 0.0 * torque, *(
+            np.array(gains[name]) for name in ('drive_kp', 'drive_kd'))])
     np.testing.assert_allclose(last[0] / scale, torque, rtol=1e-12)
     assert not last[2].any()
 
@@ -153,7 +159,8 @@ def test_the_drive_makes_the_torque_of_the_cycle(fields, kp, kd):
 def test_a_driver_rounds_nothing_of_what_it_gets():
     writer = writer_of({'effort_quantum': (0.0, 0.25, 0.063)})
     torque = np.array([0.1234, -0.4, 0.1])
-    read = deserialize_message(writer.write_held(torque, np.zeros(3)), writer.message.type)
+    writer.follow(np.zeros(6))
+    read = deserialize_message(writer.write(torque), writer.message.type)
     np.testing.assert_allclose(read.data, [0.1234, -0.5, 2 * 0.063], rtol=1e-15)
 
 

@@ -10,11 +10,12 @@ pytest.importorskip('rclpy', reason='the loop needs ROS 2')
 
 import rclpy  # noqa: E402
 from rclpy.serialization import deserialize_message  # noqa: E402
+from robodyn_ros.control import drive  # noqa: E402
 from robodyn_ros.control.turn_host import TurnHost  # noqa: E402
 from robodyn_ros.nodes import qos  # noqa: E402
 from robodyn_ros.nodes.cdr import JointStateDecoder, JointStateWriter  # noqa: E402
 from robodyn_ros.nodes.command_message import CommandSettings, DriveSettings  # noqa: E402
-from robodyn_ros.nodes.controller.command_writer import CommandWriter  # noqa: E402
+from robodyn_ros.nodes.command_writer import CommandWriter  # noqa: E402
 from robodyn_ros.nodes.native import loop as native, rcl  # noqa: E402
 from robodyn_ros.nodes.polling import PolledSubscription  # noqa: E402
 from robodyn_ros.safety.acceptance import FROM_STATE  # noqa: E402
@@ -44,7 +45,8 @@ class Bench:
         self._writer.position[:] = control.reference.q
         self._node, decoder = node, JointStateDecoder()
         states = PolledSubscription(node, JointState, 'joint_states', qos.joint_states())
-        self.commands = CommandWriter(names, command, drives, control.host.compiled.dimensions)
+        self.commands = CommandWriter(
+            names, command, drives, drive.function(control.host.compiled.dimensions))
         kind = self.commands.message.type
         self.sent = PolledSubscription(node, kind, 'torques', qos.reliable(10))
         handles = native.LoopHandles(

@@ -11,9 +11,10 @@ pytest.importorskip('rclpy', reason='the nodes need ROS 2')
 
 from rclpy.impl.implementation_singleton import rclpy_implementation  # noqa: E402
 from rclpy.logging import get_logger  # noqa: E402
+from robodyn_ros.control import drive  # noqa: E402
 from robodyn_ros.nodes.command_message import CommandSettings, DriveSettings  # noqa: E402
+from robodyn_ros.nodes.command_writer import CommandWriter  # noqa: E402
 from robodyn_ros.nodes.controller import guard_link  # noqa: E402
-from robodyn_ros.nodes.controller.command_writer import CommandWriter  # noqa: E402
 from robodyn_ros.nodes.controller.components import Components  # noqa: E402
 from robodyn_ros.nodes.controller.guard_link import Heartbeat  # noqa: E402
 from robodyn_ros.nodes.controller.output import TorqueOutput  # noqa: E402
@@ -53,7 +54,8 @@ def node():
 def test_torques_and_telemetry_go_on(node, capfd):
     control = arm().control
     clock = SimpleNamespace(lockstep=False)
-    writer = CommandWriter(control.model.joint_names, CommandSettings(), DriveSettings())
+    writer = CommandWriter(control.model.joint_names, CommandSettings(), DriveSettings(),
+                           drive.function(control.host.compiled.dimensions))
     output = TorqueOutput(node, control, writer, '/torques', True, clock)
     output.telemetry.commands = None
     output.send(np.zeros(control.model.nv), 1)

@@ -75,6 +75,7 @@ def simulator_of(profile: Profile) -> dict[str, object]:
         'effort_limit': list(numbers.effort_limit),
         'velocity_limit': list(numbers.velocity_limit),
         'publish_description': True,
+        'command_type': profile.command.message, 'command_fields': list(profile.command.fields),
         'driver.gravity': [1.0] if numbers.driver_compensates_gravity else [],
         'driver.effort': 'torque' if profile.state.effort in ('none', 'with_gravity')
         else profile.state.effort,
@@ -84,7 +85,7 @@ def simulator_of(profile: Profile) -> dict[str, object]:
         'driver.silence': profile.command.silence,
         'driver.silence_after': profile.command.silence_after,
         'faults': faults, 'friction_scale': numbers.friction_scale}
-    return {key: value for key, value in result.items() if value != []}
+    return {key: value for key, value in result.items() if value not in ([], '')}
 
 
 def controllers_file(name: str, profile: Profile) -> str:

@@ -9,6 +9,7 @@ running driver with it, --simulate starts a simulator that behaves as this drive
 from __future__ import annotations
 
 import argparse
+from importlib.util import find_spec
 import os
 from pathlib import Path
 import shlex
@@ -179,18 +180,21 @@ def _check(name: str, profile: arms.Profile, options: argparse.Namespace, out: S
 
 def _simulate(name: str, profile: arms.Profile, options: argparse.Namespace, out: Steps) -> int:
     robot = _robot(profile, options)
-    plugin = profile.command.way == arms.PLUGIN
+    plugin, message = profile.command.way == arms.PLUGIN, profile.command.message
+    missing = message and find_spec(message.partition('/')[0]) is None
     line = next_line(Path(name, 'arm.yaml'), options.namespace, profile.state.topic)
     for each in (
             *(['The controller runs as a node here, not as the plugin: delete loop and '
                'shared_block in a copy of arm.yaml.'] if plugin else []),
-            *([f'The simulator takes efforts alone: delete command_type and command_fields in a '
-               f'copy of arm.yaml, which name {profile.command.message}.']
-              if profile.command.message else [])):
+            *([f'The workspace of {message} is not sourced: the simulator takes efforts alone '
+               'here. Delete command_type, command_fields, drive_kp and drive_kd in a copy of '
+               'arm.yaml.'] if missing else [])):
         for row in paragraph('', each):
             out.write_line(row)
     out.write_line(f'In another terminal, with the file that --write makes:\n  {line}')
     values = {**robot.parameters(), **arms.simulator_of(profile)}
+    for key in ('command_type', 'command_fields') if missing else ():
+        del values[key]
     remaps = [('joint_states', profile.state.topic), ('__ns', '/' + options.namespace.strip('/')),
               ('effort_controller/commands', profile.command.topic)]
     os.execv(sys.executable, [

@@ -12,6 +12,7 @@ from robodyn_ros.export.dynamics_functions import Documented, LOADS
 from robodyn_ros.export.layout import array_lines, initialiser, struct_lines
 from robodyn_ros.export.syntax import literal, macro
 from robodyn_ros.export.templates import helpers, INCLUDES
+from robodyn_ros.model.per_joint import COMMAND
 from robodyn_ros.safety.acceptance import (
     BETWEEN, DUE, FROM_STATE, RECEIVED, REQUESTS, SILENT, WAITING)
 
@@ -136,7 +137,10 @@ def _cycle_lines(prefix: str, cycle: ExportedCycle) -> list[str]:
             'One turn of a loop: its begin decides the kind of the cycle, and whether that is',
             'permitted and attended; its end, after the cycle, when a torque is due without a',
             'state. Where there is no guard, guard_state stays 0.']),
-        *(line for each in cycle.turns for line in each.head(';')), '']
+        *(line for each in cycle.turns for line in each.head(';')), '', *_comment([
+            'The command of a torque of the cycle, after it, for drives that may have a stiffness',
+            'and a damping of their own: ' + ', '.join(COMMAND) + ', each for all joints.']),
+        *cycle.command.head(';'), '']
 
 
 def data(prefix: str, loads: Sequence[float], cycle: ExportedCycle | None) -> str:

@@ -8,7 +8,7 @@ from typing import cast
 
 import numpy as np
 
-from robodyn_ros.control import ArmController, turn
+from robodyn_ros.control import ArmController, drive, turn
 from robodyn_ros.control.compiled import BLOCKS, CompiledCycle, REQUIRED
 from robodyn_ros.control.steps import laws
 from robodyn_ros.control.turn_host import turn_function
@@ -20,9 +20,12 @@ from robodyn_ros.dynamics.jit.nested import flatten
 from robodyn_ros.exceptions import near_matches, ParameterError
 from robodyn_ros.export.c_function import CFunction
 from robodyn_ros.export.places import Array, Functions, Place, Rows, Struct
+from robodyn_ros.model.per_joint import COMMAND
+from robodyn_ros.safety.drive import Program as Drives
 
 _TURN = {'inputs': turn.Inputs, 'memory': turn.Memory, 'program': turn.Program}
-EXPORTED = {**BLOCKS, **{f'turn_{name}': cls for name, cls in _TURN.items()}}
+EXPORTED = {**BLOCKS, **{f'turn_{name}': cls for name, cls in _TURN.items()},
+            'drives': Drives}
 _LAWS = 'laws'
 _PATH = 'path'
 _LOADS = 'loads'
@@ -43,6 +46,8 @@ class ExportedCycle:
         What it calls.
     turns : list of CFunction
         `begin` and `end` of `control.turn`, around it.
+    command : CFunction
+        `control.drive.command`, after the cycle.
     segment : int
         Length of a row of the table of segments.
     initial : dict of str to array
@@ -55,6 +60,7 @@ class ExportedCycle:
     laws: list[CFunction]
     parts: list[CFunction]
     turns: list[CFunction]
+    command: CFunction
     segment: int
     initial: dict[str, np.ndarray]
 
@@ -91,7 +97,7 @@ class ExportedCycle:
                  for name, several in compiled.functions.items() if name != _LAWS]
         tables = {name: Functions((*rows, None) if name == _LAWS else (f'{prefix}_part_{name}',))
                   for name in compiled.tables}
-        arguments = compiled.function.arguments
+        arguments, n = compiled.function.arguments, compiled.dimensions['joints']
         path = arguments[_PATH]
         assert isinstance(path, Table)
         segment = int(path.columns)
@@ -103,13 +109,17 @@ class ExportedCycle:
         places: dict[str, Place] = {**tables, _PATH: Rows(_PATH, segment), **structs}
         cycle = CFunction(f'{prefix}_cycle', compiled.function.program(),
                           tuple(places[name] for name in arguments),
-                          (Array('torque', compiled.dimensions['joints']), after))
+                          (Array('torque', n), after))
         turns = [CFunction(f'{prefix}_turn_{step.__name__}', turn_function(step).program(),
                            tuple(structs[f'turn_{name}'] for name in _TURN),
                            (after_turn, Array('result', 1))) for step in (turn.begin, turn.end)]
+        command = CFunction(
+            f'{prefix}_command', drive.function(compiled.dimensions).program(),
+            (Array('torque', n), structs['memory'], structs['drives']),
+            (Array('command', len(COMMAND) * n),))
         initial = {name: controller.host.values[name].copy() for name in ('memory', 'program')}
         initial['turn_memory'] = np.array(flatten(turn.initial()))
-        return cls(compiled, cycle, of_laws, parts, turns, segment, initial)
+        return cls(compiled, cycle, of_laws, parts, turns, command, segment, initial)
 
 
 def default_controller(dynamics: Dynamics) -> ArmController:

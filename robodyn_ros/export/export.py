@@ -97,7 +97,7 @@ class Export:
         found = {'dynamics': [each.function for each in self.dynamics]}
         if self.cycle is not None:
             found |= {'laws': self.cycle.laws, 'parts': self.cycle.parts,
-                      'cycle': [*self.cycle.turns, self.cycle.cycle]}
+                      'cycle': [*self.cycle.turns, self.cycle.cycle, self.cycle.command]}
         return {name: functions for name, functions in found.items() if functions}
 
     def operations(self) -> dict[str, int]:
@@ -123,7 +123,7 @@ class Export:
         """Return the names of the functions of the header."""
         return [*(each.function.name for each in self.dynamics),
                 *([] if self.cycle is None else
-                  [each.name for each in (*self.cycle.turns, self.cycle.cycle)])]
+                  [each.name for each in self.groups()['cycle']])]
 
     def c_sources(self) -> dict[str, str]:
         """Return headers and sources in C, as texts by name."""

@@ -53,8 +53,8 @@ class CommandSettings:
 
 
 @settings()
-class DriveSettings:
-    """Messages of the commands, and gains of the drives that get them."""
+class MessageSettings:
+    """Messages of the commands."""
 
     command_type: str = parameter(
         'std_msgs/msg/Float64MultiArray', 'Type of the messages on effort_command_topic.',
@@ -63,6 +63,17 @@ class DriveSettings:
         ('data:effort',), 'Their fields, each as FIELD:WHAT. WHAT is effort, position, velocity, '
         'kp or kd, of all joints; names, stamp, or a number.', kind='string_array',
         read_only=True)
+
+    @property
+    def usual(self) -> bool:
+        """Return whether they are arrays of efforts."""
+        return self == MessageSettings()
+
+
+@settings()
+class DriveSettings(MessageSettings):
+    """Messages of the commands, and gains of the drives that get them."""
+
     effort_quantum: Numbers = parameter(
         (0.0,), 'Steps of torque that the driver makes; 0: none.', 'N m or N', 0.0, 100.0,
         per_joint=True, read_only=True)
@@ -111,7 +122,7 @@ class CommandMessage:
         The model's joints.
     command_joints : sequence of str
         Order of the joints; empty: the model's.
-    drives : DriveSettings
+    message : MessageSettings
         Type and fields.
 
     Attributes
@@ -140,12 +151,12 @@ class CommandMessage:
     """
 
     def __init__(self, joint_names: Sequence[str], command_joints: Sequence[str],
-                 drives: DriveSettings):
+                 message: MessageSettings):
         self.order = command_order(joint_names, command_joints)
         self.joints = [joint_names[j] for j in self.order]
         self._nv = len(joint_names)
-        self.type = _type(drives.command_type)
-        self._fields = [_field(each) for each in drives.command_fields]
+        self.type = _type(message.command_type)
+        self._fields = [_field(each) for each in message.command_fields]
         self.roles = {what for _, what in self._fields}
         if COMMAND[0] not in self.roles:
             raise ParameterError('command_fields has no effort: add FIELD:effort',

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from robodyn_ros.exceptions import near_matches, shown
-from robodyn_ros.nodes.command_message import command_order
+from robodyn_ros.exceptions import ArgumentError, near_matches, shown
+from robodyn_ros.model.per_joint import COMMAND
+from robodyn_ros.nodes.command_message import command_order, CommandMessage
 
 
 class Refusals:
@@ -55,13 +56,13 @@ class CommandReader:
         The model's joints.
     command_joints : sequence of str
         Order of the joints in arrays without names; empty: the model's.
-    scale : array_like
-        Effort of arrays without names by torque, one for all or per joint of the model.
 
     Attributes
     ----------
+    command : (5, nv) array
+        Last command, rows `COMMAND`, model order; NaN where its messages have no such numbers.
     torque : (nv,) array
-        Last commanded torques, model order, in N m or N; 0 for joints without a command.
+        Its efforts, in N m or N; 0 for joints without a command.
     received : int
         Number of valid commands.
     refusals : Refusals
@@ -74,14 +75,14 @@ class CommandReader:
 
     """
 
-    def __init__(self, joint_names: Sequence[str], command_joints: Sequence[str] = (),
-                 scale: ArrayLike = 1.0):
+    def __init__(self, joint_names: Sequence[str], command_joints: Sequence[str] = ()):
         self._names = list(joint_names)
         self._index = {name: i for i, name in enumerate(joint_names)}
         self._order = command_order(joint_names, command_joints)
         self.command_joints = tuple(joint_names[j] for j in self._order)
-        self._scale = np.broadcast_to(scale, len(joint_names))[self._order]
-        self.torque = np.zeros(len(self._names))
+        self.command = np.full((len(COMMAND), len(self._names)), np.nan)
+        self.torque = self.command[0]
+        self.clear()
         self.received = 0
         self.refusals = Refusals()
 
@@ -91,7 +92,18 @@ class CommandReader:
 
     def read_array(self, message: Float64MultiArray) -> bool:
         """Read torques in the order of `command_joints`; return whether they are valid."""
-        return self._take(np.asarray(message.data), self._order, self.command_joints, self._scale)
+        return self._take(np.asarray(message.data), self._order, self.command_joints)
+
+    def read(self, message: Any, form: CommandMessage) -> bool:
+        """Read a command of another form; return whether it is valid."""
+        try:
+            rows = form.read(message)
+        except ArgumentError as error:
+            return self._refuse('unreadable', f'a command: {error}')
+        for k, what in enumerate(COMMAND):
+            self.command[k] = rows[k] if what in form.roles else np.nan
+        self.received += 1
+        return True
 
     def read_named(self, message: JointState) -> bool:
         """Read torques by name, of all joints or some; return whether they are valid."""
@@ -105,8 +117,7 @@ class CommandReader:
         order = np.array([self._index[name] for name in message.name], dtype=np.intp)
         return self._take(np.asarray(message.effort), order, message.name)
 
-    def _take(self, values: np.ndarray, order: np.ndarray, names: Sequence[str],
-              scale: ArrayLike = 1.0) -> bool:
+    def _take(self, values: np.ndarray, order: np.ndarray, names: Sequence[str]) -> bool:
         if values.size != order.size or not order.size:
             return self._refuse('wrong length', f'a command of length {values.size} for '
                                 f'{order.size} joints ({", ".join(names)})')
@@ -115,7 +126,7 @@ class CommandReader:
             j = int(np.argmin(finite))
             return self._refuse('not finite', f'a command with effort {values[j]} for joint '
                                 f'{names[j]!r}')
-        self.torque[order] = values / scale
+        self.torque[order] = values
         self.received += 1
         return True
 

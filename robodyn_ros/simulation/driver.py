@@ -98,7 +98,7 @@ class Driver:
         """Begin with an arm that is at rest in a position."""
         self._start, self._commanded, self._qd = q.copy(), q.copy(), np.zeros_like(q)
         self._effort, self._gains, self.fault = np.zeros_like(q), np.zeros_like(q), ''
-        self._passed = 0.0
+        self._passed, self._moves = 0.0, False
 
     def torque(self, command: NDArray, q: NDArray, qd: NDArray, gravity: NDArray,
                silent: float, step: float, mobility: Callable[[], NDArray] | None = None
@@ -116,7 +116,8 @@ class Driver:
             Time since the last command, and until the next call, in s.
         mobility : callable, optional
             Returns M^-1 of the arm in this state, (nv, nv): gains of drives act without delay,
-            in steps as long as those of an arm; by default they act at the begin of the step.
+            in steps as long as those of an arm; by default, such as for an arm that brakes hold,
+            they act at the begin of the step.
 
         """
         v, (effort, position, velocity, kp, kd) = self.values, command
@@ -132,9 +133,11 @@ class Driver:
             j = int(np.argmax(np.abs(change)))
             self.fault = (f"torque discontinuity of joint '{self._names[j]}': {change[j]:.3g} N m "
                           f'in {step:g} s')
-        self._effort = self._effort + np.clip(change, -largest, largest) if largest else effort
+        before = self._effort
+        self._effort = before + np.clip(change, -largest, largest) if largest else effort
         to = {_ZERO: np.zeros_like(q), _START: self._start}.get(
             v.spring, np.where(np.isfinite(position), position, self._start))
+        to = np.where(np.isfinite(kp) & np.isfinite(position), position, to)
         own = not v.spring_time or self._passed < v.spring_time
         self._passed += step
         kp = np.where(np.isfinite(kp), kp, own * self._kp)
@@ -142,12 +145,14 @@ class Driver:
         wanted = np.where(np.isfinite(velocity), velocity, 0.0)
         acceleration, self._qd = (qd - self._qd) / step, qd.copy()
         gains = kp * (to - q) + kd * (wanted - qd)
-        if mobility is not None and gains.any():
-            # at the end of the step: of what moves the arm, only the gains are otherwise by then
+        moved_before, self._moves = self._moves, mobility is not None
+        if mobility is not None and moved_before and gains.any():
+            # at the end of the step: of what moves the arm, effort and gains are otherwise then
             share = step * (kd + step * kp)
             gains = gains - step * kp * qd - share * acceleration
-            change = share[:, None] * mobility()
-            gains = np.linalg.solve(np.eye(len(q)) + change, gains + change @ self._gains)
+            moved = share[:, None] * mobility()
+            gains = np.linalg.solve(np.eye(len(q)) + moved, gains + moved @ (
+                self._gains + before - self._effort))
         self._gains = gains
         if self.fault or (silent > v.silence_after and v.silence == _DISABLE):
             return np.zeros_like(q)

@@ -21,7 +21,6 @@ from robodyn_ros.exceptions import RobodynError
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.cdr import JointStateDecoder
 from robodyn_ros.nodes.controller import components
-from robodyn_ros.nodes.controller.command_writer import CommandWriter
 from robodyn_ros.nodes.controller.parameters import ControllerSettings
 from robodyn_ros.nodes.conversions import set_stamp
 from robodyn_ros.nodes.polling import PolledSubscription
@@ -99,8 +98,7 @@ class _Wiring(components.Components):
         self.activation = components.Activation(
             node, controller, self.cycle, self.states, self.guard, self.other_commanders,
             values.control.limits.driver_compensates_gravity, '')
-        self.writer = CommandWriter(
-            controller.model.joint_names, values.command, values.drives)
+        self.writer = self._output.writer
         self.law_clock, self._sent, self._send = self._clock, sent, self._output.command
         self._output.command, self.commands = self._command, self._output.topic
 

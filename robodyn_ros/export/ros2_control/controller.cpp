@@ -84,27 +84,45 @@ bool Controller::read_interfaces()
     effort_name_ = of_drive ? effort_name_ : each;
   }
   const bool kp = claims(DRIVE_GAINS[0]), kd = claims(DRIVE_GAINS[1]);
-  gains_ = kp && kd;
   if (effort_name_.empty()) {
     RCLCPP_ERROR(
       log, "command_interfaces has no effort: add the interface that takes the torque");
     return false;
   }
-  if (kp != kd || (gains_ && !(claims(HW_IF_POSITION) && claims(HW_IF_VELOCITY)))) {
+  if (kp != kd || (kp && !(claims(HW_IF_POSITION) && claims(HW_IF_VELOCITY)))) {
     RCLCPP_ERROR(log, "command_interfaces has kp or kd: it needs position, velocity, kp and kd");
     return false;
   }
   const bool stiff = std::any_of(
-    drive_kp_.begin(), drive_kp_.end(), [](double k) {return k > 0.0;});
-  if (stiff && !gains_) {
+    std::begin(drives_.kp), std::end(drives_.kp), [](double k) {return k > 0.0;});
+  if (stiff && !kp) {
     RCLCPP_ERROR(
       log, "drive_kp is set, but command_interfaces has no kp: without it a stiffness acts about "
       "the measured position, and needs no value");
     return false;
   }
-  drives_ = interfaces_.size() > 1 || !drive_kd_.empty();
-  drive_kp_.resize(joints_.size(), 0.0);
-  drive_kd_.resize(joints_.size(), 0.0);
+  drives_.commanded = kp;
+  return true;
+}
+
+bool Controller::read_gains(const char * name, double * gains)
+{
+  const auto given = get_node()->get_parameter(name).as_double_array();
+  if (!given.empty() && given.size() != static_cast<size_t>(JOINTS)) {
+    RCLCPP_ERROR(
+      get_node()->get_logger(), "%s has %zu numbers: give one for every of the %d joints, or none",
+      name, given.size(), JOINTS);
+    return false;
+  }
+  for (size_t j = 0; j < static_cast<size_t>(JOINTS); ++j) {
+    gains[j] = given.empty() ? 0.0 : given[j];
+    if (!(gains[j] >= 0.0 && std::isfinite(gains[j]))) {
+      RCLCPP_ERROR(
+        get_node()->get_logger(), "%s of joint '%s' is %g: it must be 0 or more, and finite", name,
+        joints_[j].c_str(), gains[j]);
+      return false;
+    }
+  }
   return true;
 }
 
@@ -115,8 +133,6 @@ bool Controller::read_parameters()
   joints_ = node->get_parameter("joints").as_string_array();
   measures_effort_ = node->get_parameter("effort_states").as_bool();
   reach_ = node->get_parameter("reference_reach").as_double();
-  drive_kp_ = node->get_parameter("drive_kp").as_double_array();
-  drive_kd_ = node->get_parameter("drive_kd").as_double_array();
   if (!node->get_parameter(CARRIED, carried_)) {
     RCLCPP_ERROR(
       log, "who carries the arm? Set %s: true if the hardware adds the gravity torque itself (as "
@@ -130,21 +146,10 @@ bool Controller::read_parameters()
       "the hardware in the order of the export", joints_.size(), JOINTS);
     return false;
   }
-  if (drive_kp_.size() != drive_kd_.size() ||
-    (!drive_kp_.empty() && drive_kp_.size() != static_cast<size_t>(JOINTS)))
-  {
-    RCLCPP_ERROR(
-      log, "drive_kp and drive_kd have %zu and %zu numbers: give one of each for every of the %d "
-      "joints, or none", drive_kp_.size(), drive_kd_.size(), JOINTS);
+  if (!read_gains("drive_kp", drives_.kp) || !read_gains("drive_kd", drives_.kd)) {
     return false;
   }
-  for (size_t j = 0; j < drive_kp_.size(); ++j) {
-    if (!(drive_kp_[j] >= 0.0 && drive_kd_[j] >= 0.0)) {
-      RCLCPP_ERROR(
-        log, "drive_kp or drive_kd of joint '%s' is negative or not finite", joints_[j].c_str());
-      return false;
-    }
-  }
+  std::fill_n(drives_.scale, JOINTS, 1.0);
   if (!(reach_ > 0.0)) {
     RCLCPP_ERROR(log, "reference_reach is %g: it must be above 0", reach_);
     return false;
@@ -399,16 +404,12 @@ void Controller::write_commands()
         written = command->set_value(*values++) && written;
       }
     };
-  if (!drives_) {
-    write(effort_, loop_->torque());
-  } else {
-    const auto command = loop_->drive(drive_kp_.data(), drive_kd_.data(), gains_);
-    write(position_, command.q);
-    write(velocity_, command.qd);
-    write(kp_, command.kp);
-    write(kd_, command.kd);
-    write(effort_, command.effort);
-  }
+  const auto command = loop_->drive(drives_);
+  write(position_, command.q);
+  write(velocity_, command.qd);
+  write(kp_, command.kp);
+  write(kd_, command.kd);
+  write(effort_, command.effort);
   if (!written) {
     ++unwritten_;
   }

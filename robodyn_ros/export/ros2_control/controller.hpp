@@ -45,6 +45,7 @@ private:
   using States = std::vector<hardware_interface::LoanedStateInterface *>;
 
   bool read_parameters();
+  bool read_gains(const char * name, double * gains);
   bool read_interfaces();
   bool claims(const std::string & interface) const;
   bool is_described() const;
@@ -59,10 +60,9 @@ private:
   std::unique_ptr<CycleLoop> loop_;
   rclcpp::TimerBase::SharedPtr timer_;
   std::vector<std::string> joints_;
-  std::vector<std::string> interfaces_;      // of commands
-  std::vector<double> drive_kp_, drive_kd_;  // one for each joint
-  std::string effort_name_;                  // the interface that is none of DRIVE
-  bool drives_ = false, gains_ = false;      // not the effort alone; gains are commanded
+  std::vector<std::string> interfaces_;  // of commands
+  std::string effort_name_;              // the interface that is none of DRIVE
+  @NAME@_drives drives_ = {};
   double reach_ = 0.0;
   bool measures_effort_ = false, carried_ = false;
 

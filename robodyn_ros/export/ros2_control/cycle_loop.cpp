@@ -60,7 +60,7 @@ void CycleLoop::activate()
   for (int j = 0; carried_ && j < JOINTS; ++j) {
     program_.gains.gravity_scale[j] = program_.gains.safe_gravity_scale[j] = 0.0;
   }
-  begun_ = guided_ = owned_ = follows_ = stopping_ = false;
+  begun_ = owned_ = follows_ = stopping_ = false;
   taken_ = released_ = 0;
   turn_ = @NAME@_initial_turn_memory;
   block_.store(@PREFIX@WORD_SESSION, ++session_);
@@ -116,9 +116,6 @@ bool CycleLoop::update(int64_t stamp)
       break;
     }
   }
-  const double mode = memory_->motion.mode;
-  guided_ = mode == @PREFIX@HOLD || mode == @PREFIX@TRACK || mode == @PREFIX@STOP ||
-    mode == @PREFIX@REACH;
   block_.store(@PREFIX@WORD_ACTIVE, !stopping_);
   record(stamp);
   block_.store(@PREFIX@WORD_USED, newest.number);
@@ -166,22 +163,12 @@ bool CycleLoop::end()
   return true;
 }
 
-DriveCommand CycleLoop::drive(const double * kp, const double * kd, bool commanded) const
+DriveCommand CycleLoop::drive(@NAME@_drives drives) const
 {
-  const auto & reference = memory_->motion.reference;
+  static_assert(sizeof(DriveCommand) == 5 * JOINTS * sizeof(double), "rows of the command");
+  drives.last = !begun_ && memory_->motion.mode != @PREFIX@CARRY;
   DriveCommand command;
-  const bool gains = guided_ && commanded, follows = gains && begun_;
-  for (int j = 0; j < JOINTS; ++j) {
-    command.kp[j] = gains ? kp[j] : 0.0;
-    command.kd[j] = gains ? kd[j] : 0.0;
-    command.q[j] = follows ? reference.q[j] : memory_->q[j];
-    command.qd[j] = follows ? reference.qd[j] : 0.0;
-    command.effort[j] = torque_[j];
-    if (begun_) {
-      command.effort[j] -= command.kp[j] * (command.q[j] - memory_->q[j]) +
-        (commanded ? command.kd[j] : kd[j]) * (command.qd[j] - memory_->qd[j]);
-    }
-  }
+  @NAME@_command(torque_, memory_, &drives, command.effort);
   return command;
 }
 

@@ -15,10 +15,10 @@ namespace @NAME@_controller
 constexpr int JOINTS = @PREFIX@JOINTS;
 constexpr double AT_REST = 0.02;  // rad/s or m/s
 
-/// What drives with a stiffness and damping of their own take, for each joint.
+/// What drives with a stiffness and damping of their own take, for each joint; rows as exported.
 struct DriveCommand
 {
-  double q[JOINTS], qd[JOINTS], kp[JOINTS], kd[JOINTS], effort[JOINTS];
+  double effort[JOINTS], q[JOINTS], qd[JOINTS], kp[JOINTS], kd[JOINTS];
 };
 
 /// Runs the cycle; nothing here allocates, locks, logs or waits, except the constructor and close().
@@ -72,12 +72,11 @@ public:
   /// refused and stops the arm, or -1.
   int follow(const double * q, const double * qd, const double * qdd, double reach);
 
-  /// Return the command for drives with these gains, whose torque is torque() at the present state.
+  /// Return the command of torque() for drives.
   ///
-  /// In modes without a reference the gains are 0. After end() the drives hold where the arm is, and
-  /// their damping, which torque() does not contain then, stops it. Not commanded: the drives have
-  /// a damping kd, and any stiffness; the position is that of the state, the velocity 0.
-  DriveCommand drive(const double * kp, const double * kd, bool commanded = true) const;
+  /// After end() it may be the last one: the drives hold where the arm is, unless its owner has
+  /// faded out its torque.
+  DriveCommand drive(@NAME@_drives drives) const;
 
   const double * torque() const {return torque_;}
   const @NAME@_memory & memory() const {return *memory_;}
@@ -113,7 +112,7 @@ private:
   double path_[@PREFIX@SEGMENT] = {};
   double torque_[JOINTS] = {};
   int64_t session_ = 0, count_ = 0, taken_ = 0, released_ = 0;
-  bool begun_ = false, guided_ = false, owned_ = false, follows_ = false, chained_ = false;
+  bool begun_ = false, owned_ = false, follows_ = false, chained_ = false;
   bool stopping_ = false;
   std::atomic<bool> inside_{false}, closed_{false};
 };

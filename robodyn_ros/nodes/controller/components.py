@@ -10,17 +10,16 @@ import time
 from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
 
-from robodyn_ros.control import ArmController, load_own_law
+from robodyn_ros.control import ArmController, drive, load_own_law
 from robodyn_ros.control.turn_host import TurnHost
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.loads import with_slots
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.cdr import JointStateDecoder
-from robodyn_ros.nodes.commands import CommandReader
+from robodyn_ros.nodes.command_writer import CommandWriter
 from robodyn_ros.nodes.compilation_log import compilation_logged
 from robodyn_ros.nodes.containment import contained
 from robodyn_ros.nodes.controller.begin_and_end import Activation, Shutdown
-from robodyn_ros.nodes.controller.command_writer import CommandWriter
 from robodyn_ros.nodes.controller.control_loop import ControlLoop
 from robodyn_ros.nodes.controller.guard_link import ConfigurationPublisher, GuardLink
 from robodyn_ros.nodes.controller.inputs import Inputs
@@ -141,7 +140,7 @@ class Components:
         check_loop(values, _simulated(node))
         shared = values.loop == SHARED
         writer = CommandWriter(model.joint_names, values.command, values.drives,
-                               controller.host.compiled.dimensions)
+                               drive.function(controller.host.compiled.dimensions))
         if weak := writer.in_silence(controller.dynamics,
                                      values.control.limits.driver_compensates_gravity):
             log.warning(weak)
@@ -162,8 +161,7 @@ class Components:
             # in lockstep the simulator waits for the answer to each state
             math.inf if values.lockstep or not values.fixed_rate else 1.0 / values.fixed_rate,
             values.loop_patience)
-        self.guard = guard = GuardLink(node, output.topic, CommandReader(
-            model.joint_names, values.command.command_joints, writer.scale), values.guard, turns)
+        self.guard = guard = GuardLink(node, output.topic, writer, values.guard, turns)
         other = (SharedControl(node, controller, output, clock, values) if shared else
                  open_native(node, controller, states, output, guard, clock, values))
         self.cycle = cycle = ControlLoop(controller, states, output, guard, clock, log, other)

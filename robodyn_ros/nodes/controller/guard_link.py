@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 import json
 import math
 import time
@@ -10,13 +11,13 @@ from typing import Any
 import numpy as np
 from rclpy.exceptions import InvalidTopicNameException
 from rclpy.node import Node
-from std_msgs.msg import Float64MultiArray, Header, String
+from std_msgs.msg import Header, String
 
 from robodyn_ros.control import ArmController
 from robodyn_ros.control.turn_host import TurnHost
-from robodyn_ros.exceptions import ParameterError
+from robodyn_ros.exceptions import ArgumentError, ParameterError
 from robodyn_ros.nodes import qos
-from robodyn_ros.nodes.commands import CommandReader
+from robodyn_ros.nodes.command_writer import CommandWriter
 from robodyn_ros.nodes.controller.parameters import GuardSettings
 from robodyn_ros.nodes.conversions import nanoseconds, set_stamp
 from robodyn_ros.nodes.guard.configuration import (
@@ -90,8 +91,8 @@ class GuardLink:
         The controller node.
     topic : str
         Topic of the torques, where the guard publishes as well.
-    reader : CommandReader
-        Reader of the guard's torques.
+    writer : CommandWriter
+        Writer of the commands, which reads those of the guard.
     values : GuardSettings
         Parameters `guard.*`.
     turns : TurnHost
@@ -113,9 +114,9 @@ class GuardLink:
 
     """
 
-    def __init__(self, node: Node, topic: str, reader: CommandReader, values: GuardSettings,
+    def __init__(self, node: Node, topic: str, writer: CommandWriter, values: GuardSettings,
                  turns: TurnHost):
-        self._node, self._topic, self._reader = node, topic, reader
+        self._node, self._topic, self._writer = node, topic, writer
         self.states = _state_subscription(node, values.name)  # may raise
         self.name = self.states.topic.rpartition('/')[0]
         self.heartbeat = Heartbeat(node)
@@ -174,18 +175,14 @@ class GuardLink:
 
     def resume_from_guard(self, controller: ArmController) -> None:
         """Start a controller from the last torque of a guard that commanded until now."""
-        torque = self._take_last_torque()
-        if torque is not None:
-            controller.requests.start_from(torque)
-
-    def _take_last_torque(self) -> np.ndarray | None:
-        """Return the last torque of a guard that no longer commands, once; None without one."""
         if self._commands is None or self.turns.guard_commands:
-            return None
-        message = self._commands.take()
+            return
+        message, memory = self._commands.take(), controller.host.memory
         self._unsubscribe_commands()
-        good = message is not None and self._reader.read_array(message)
-        return self._reader.torque if good else None
+        if message is not None:
+            with suppress(ArgumentError):
+                controller.requests.start_from(self._writer.torque_of(
+                    message, memory.q, memory.qd))
 
     def update(self) -> None:
         """Subscribe to a commanding guard, log changes; to be called beside the native loop."""
@@ -205,7 +202,7 @@ class GuardLink:
     def _subscribe_commands(self) -> None:
         if self.turns.guard_state is GuardState.COMMANDING and self._commands is None:
             self._commands = PolledSubscription(
-                self._node, Float64MultiArray, self._topic, qos.newest())
+                self._node, self._writer.message.type, self._topic, qos.newest())
 
     def _unsubscribe_commands(self) -> None:
         if self._commands is not None:

@@ -18,7 +18,7 @@ from robodyn_ros.control.laws.task_space import quaternion
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.cdr import JointStateWriter
-from robodyn_ros.nodes.controller.command_writer import CommandWriter
+from robodyn_ros.nodes.command_writer import CommandWriter
 from robodyn_ros.nodes.controller.state_input import ControllerClock
 from robodyn_ros.nodes.conversions import payload_message, set_stamp
 from robodyn_ros.nodes.publishers import quiet_publisher, send
@@ -113,9 +113,7 @@ class TorqueOutput:
         if self.publishes:
             writer = self.writer
             now = self._clock.ros_stamp() if writer.message.stamp else 0
-            q = self._controller.host.memory.q
-            send(self._publisher, writer.write_held(torque, q, now) if held
-                 else writer.write(torque, now))
+            send(self._publisher, writer.write(torque, now, held))
         if self.telemetry.commands:
             self.telemetry.command(self._clock.ros_stamp() if stamp is None else stamp, torque)
 

@@ -33,14 +33,14 @@ _PARAMETERS = {
     'command_topic': 'effort_command_topic',
     'command_joints': 'command_joints',
     'joint_commands': 'publish_joint_commands',
-    'command': 'command_type, command_fields or drive_kd, which a guard does not have,',
+    'command': 'command_type, command_fields, drive_kp, drive_kd or effort_quantum',
     'effort_scale': 'effort_scale',
     'driver_compensates_gravity': 'driver_compensates_gravity'}
 
 
 def shared_parameters(model: RobotModel, command: CommandSettings, limits: TorqueLimits,
                       command_topic: str, usable: np.ndarray,
-                      drives: DriveSettings = DriveSettings()) -> dict[str, Any]:
+                      drives: DriveSettings) -> dict[str, Any]:
     """
     Return the part of the configuration that must be equal.
 
@@ -57,13 +57,14 @@ def shared_parameters(model: RobotModel, command: CommandSettings, limits: Torqu
     usable : (nv,) array
         Effort limits times margin, in N m or N.
     drives : DriveSettings
-        Messages of the commands; those of a guard are efforts alone.
+        Messages of the commands, and gains of the drives.
 
     """
     return {'model': model_digest(model), 'command_topic': command_topic,
             'command_joints': list(command.command_joints or model.joint_names),
             'joint_commands': bool(command.publish_joint_commands),
-            'command': [drives.command_type, *drives.command_fields, *map(str, drives.drive_kd)],
+            'command': [drives.command_type, *drives.command_fields, *map(str, (
+                *drives.drive_kp, *drives.drive_kd, *drives.effort_quantum))],
             'effort_scale': list(command.effort_scale),
             'driver_compensates_gravity': bool(limits.driver_compensates_gravity),
             'effort': dict(zip(model.joint_names, usable.tolist()))}

@@ -80,7 +80,7 @@ class ConfigurationCheck:
             self._usable, self._compared = torque.usable, False
             self._own = shared_parameters(
                 self._model, self._values.command, self._values.limits, self._topic,
-                self._usable)
+                self._usable, self._values.drives)
         if self.known and not self._compared:
             self._compared = True
             self._difference = contained(self._log, difference, self._own, self._configuration,

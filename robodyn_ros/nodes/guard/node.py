@@ -20,6 +20,7 @@ from std_srvs.srv import Trigger
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.loads import with_slots
 from robodyn_ros.exceptions import ParameterError, RobodynError
+from robodyn_ros.nodes.command_writer import CommandWriter
 from robodyn_ros.nodes.compilation_log import compilation_logged
 from robodyn_ros.nodes.containment import contained, serve
 from robodyn_ros.nodes.description import load_robot
@@ -32,7 +33,7 @@ from robodyn_ros.nodes.guard.torque import GuardTorque
 from robodyn_ros.nodes.parameters import Parameters
 from robodyn_ros.nodes.process import run_process, StopRequest
 from robodyn_ros.nodes.realtime import configure_realtime
-from robodyn_ros.safety import Guard, GuardState
+from robodyn_ros.safety import drive, Guard, GuardState
 from robodyn_ros.safety.acceptance import FROM_STATE, REQUESTS, SILENT
 
 NAME = 'guard'
@@ -67,11 +68,14 @@ class GuardNode(Node):
         dynamics = Dynamics(model)
         with compilation_logged(self.get_logger(), model.name):
             self.torque = GuardTorque(dynamics, values)
+        writer = CommandWriter(model.joint_names, values.command, values.drives,
+                               drive.without_reference(model.nv))
         self.guard = Guard(values.timeout, values.patience)
         try:
-            self._controller = ControllerMonitor(self, model, values)
-            self.states = StateSubscriber(self, dynamics, values, self.torque.usable)
-            self._commands = CommandPublisher(self, model, values)
+            self._controller = ControllerMonitor(self, model, values, writer)
+            self.states = StateSubscriber(self, dynamics, values, self.torque.usable,
+                                          writer.scale)
+            self._commands = CommandPublisher(self, model, values, writer)
             self._configuration = ConfigurationCheck(
                 self, model, values, self._commands.command_topic)
         except InvalidTopicNameException as error:
@@ -146,7 +150,8 @@ class GuardNode(Node):
             return
         log.error(f'the guard commands the arm: {guard.reason}')
         if before is GuardState.ARMED:
-            self.torque.start(now, self.states.q, self.states.qd, self._controller.torque)
+            q, qd = self.states.q, self.states.qd
+            self.torque.start(now, q, qd, self._controller.torque(q, qd))
             self._fallback.switch()
 
     def _command(self, kind: float, now: float) -> None:
@@ -155,12 +160,13 @@ class GuardNode(Node):
         new_driver = self._commands.new_driver(kind == SILENT)
         if kind == FROM_STATE:
             swings = self.torque.swings
-            self._commands.command(self.torque.update(now, states.q, states.qd), states.q)
+            self._commands.command(self.torque.update(now, states.q, states.qd), states.q,
+                                   states.qd)
             if self.torque.swings and not swings:
                 self.get_logger().error('the arm swings because of the torques of the guard: '
                                         'passive stop')
         elif kind != REQUESTS and not new_driver:  # silence, or a state that is repeated
-            self._commands.command(self.torque.update_without_state(now), states.q)
+            self._commands.command(self.torque.update_without_state(now), states.q, 0.0)
         if new_driver:
             self.get_logger().error(
                 f'{new_driver} subscribes to {self._commands.command_topic} since the states are '
@@ -177,7 +183,7 @@ class GuardNode(Node):
             end = time.monotonic() + 0.1
             while time.monotonic() < end:
                 self._commands.command(self.torque.update_without_state(time.monotonic()),
-                                       self.states.q)
+                                       self.states.q, 0.0, last=True)
                 time.sleep(_COAST)
             self.get_logger().warning('ended: the last torque is the gravity torque, and no node '
                                       'controls the arm')

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from robodyn_ros.nodes.command_message import CommandSettings
+from robodyn_ros.nodes.command_message import CommandSettings, DriveSettings
 from robodyn_ros.nodes.description import RobotSettings
 from robodyn_ros.nodes.realtime import RealtimeSettings
 from robodyn_ros.safety.limits import TorqueLimits
@@ -50,6 +50,7 @@ class GuardSettings:
         0.2, 'Part of the effort that may be used for that. A stronger push moves the arm, and it '
         'stays there.', '', 0.01, 1.0)
     command: CommandSettings = group(CommandSettings, '')
+    drives: DriveSettings = group(DriveSettings, '')
     limits: TorqueLimits = group(TorqueLimits, '')
     stale: GuardStaleSettings = group(GuardStaleSettings)
     fallback_controllers: Texts = parameter(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from itertools import chain
 import time
 
@@ -12,15 +11,14 @@ import numpy as np
 from rclpy.duration import Duration
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray, Header
+from std_msgs.msg import Header
 
 from robodyn_ros.dynamics import Dynamics
-from robodyn_ros.exceptions import RobodynError
+from robodyn_ros.exceptions import ArgumentError, RobodynError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.nodes import qos
 from robodyn_ros.nodes.cdr import JointStateDecoder, JointStateSample, JointStateWriter
-from robodyn_ros.nodes.command_message import CommandMessage, DriveSettings
-from robodyn_ros.nodes.commands import CommandReader
+from robodyn_ros.nodes.command_writer import CommandWriter
 from robodyn_ros.nodes.conversions import (
     gravity_from, in_seconds, JointStateAssembler, payload_from)
 from robodyn_ros.nodes.guard.parameters import GuardSettings
@@ -30,7 +28,6 @@ from robodyn_ros.nodes.publishers import full_name, publisher_names, send
 from robodyn_ros.safety import Guard, GuardState, Phase
 from robodyn_ros.safety.acceptance import Age, REQUESTS
 from robodyn_ros.safety.state_judge import StateJudge
-from robodyn_ros.settings import per_joint
 
 _PHASES = {phase.value: phase for phase in Phase}
 _HEARTBEATS = 50    # that can wait
@@ -51,36 +48,38 @@ class ControllerMonitor:
         Model of the arm.
     values : GuardSettings
         Parameters of the guard.
+    writer : CommandWriter
+        Writer of the commands, which reads those of the controller.
 
     Attributes
     ----------
     stamp : Time or None
         Stamp of the newest heartbeat.
-    torque : (nv,) array or None
-        Last commanded torque, in N m or N.
 
     """
 
-    def __init__(self, node: Node, model: RobotModel, values: GuardSettings):
+    def __init__(self, node: Node, model: RobotModel, values: GuardSettings,
+                 writer: CommandWriter):
         self._log, self._base, name = node.get_logger(), model.base_link, values.controller
         self._node, self._named = node, set[bytes]()
         # of several controllers: the newest heartbeat of each
         self._heartbeats = PolledSubscription(
             node, Header, f'{name}/heartbeat', qos.reliable(_HEARTBEATS))
         self._commands = PolledSubscription(
-            node, Float64MultiArray, values.command.effort_command_topic, qos.newest())
+            node, writer.message.type, values.command.effort_command_topic, qos.newest())
         self._payload = PolledSubscription(node, InertiaStamped, f'{name}/payload',
                                            qos.reliable(10))
         self._gravity = PolledSubscription(node, Vector3Stamped, f'{name}/gravity',
                                            qos.reliable(2))
-        self._reader = CommandReader(model.joint_names, values.command.command_joints,
-                                     _scale(values, model.joint_names))
+        self._writer, self._command = writer, None
         self.stamp = None
 
-    @property
-    def torque(self) -> np.ndarray | None:
-        """Return the last commanded torque; None if there was none."""
-        return self._reader.torque if self._reader.received else None
+    def torque(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray | None:
+        """Return the torque of the last command in a state, (nv,); None if there is none."""
+        try:
+            return None if self._command is None else self._writer.torque_of(self._command, q, qd)
+        except ArgumentError:
+            return None
 
     def poll(self, guard: Guard, torque: GuardTorque) -> None:
         """Take new messages; apply payload and gravity only while no controller handles them."""
@@ -95,8 +94,7 @@ class ControllerMonitor:
                 f'{publisher_names(self._node, self._heartbeats.topic, [guard.foreign])} sends '
                 'heartbeats as well, which are ignored: stop the other controller')
         command = None if guard.in_charge else self._commands.take()
-        if command is not None:
-            self._reader.read_array(command)
+        self._command = self._command if command is None else command
         alone = guard.in_charge or not guard.controller_alive
         in_charge = guard.in_charge
         self._poll_load(self._payload, alone,
@@ -116,11 +114,6 @@ class ControllerMonitor:
                             throttle_duration_sec=_PAUSE)
 
 
-def _scale(values: GuardSettings, joint_names: Sequence[str]) -> np.ndarray:
-    """Return the effort of messages by torque, (nv,)."""
-    return per_joint('effort_scale', values.command.effort_scale, joint_names)
-
-
 class StateSubscriber:
     """
     Subscription of joint states, which are judged as those of a controller.
@@ -133,8 +126,8 @@ class StateSubscriber:
         Dynamics of the arm.
     values : GuardSettings
         Parameters of the guard.
-    usable : (nv,) array
-        Effort limits, in N m or N.
+    usable, scale : (nv,) array
+        Effort limits, in N m or N, and effort of messages by torque.
 
     Attributes
     ----------
@@ -143,7 +136,8 @@ class StateSubscriber:
 
     """
 
-    def __init__(self, node: Node, dynamics: Dynamics, values: GuardSettings, usable: np.ndarray):
+    def __init__(self, node: Node, dynamics: Dynamics, values: GuardSettings, usable: np.ndarray,
+                 scale: np.ndarray):
         self._states = PolledSubscription(node, JointState, 'joint_states', qos.joint_states(),
                                           JointStateDecoder().decode)
         self._ros = node.get_clock() if node.get_parameter('use_sim_time').value else None
@@ -152,7 +146,7 @@ class StateSubscriber:
                                          skew=stale.max_skew, slack=stale.jump)
         self._assembler = JointStateAssembler(dynamics.model.joint_names, judge.given.q,
                                               judge.given.qd, judge.given.effort, False,
-                                              _scale(values, dynamics.model.joint_names))
+                                              scale)
         self.q, self.qd = judge.seen.q, judge.seen.qd
         self._source = b''
 
@@ -206,6 +200,8 @@ class CommandPublisher:
         Model of the arm.
     values : GuardSettings
         Parameters of the guard.
+    writer : CommandWriter
+        Writer of the commands.
 
     Attributes
     ----------
@@ -214,19 +210,19 @@ class CommandPublisher:
 
     """
 
-    def __init__(self, node: Node, model: RobotModel, values: GuardSettings):
+    def __init__(self, node: Node, model: RobotModel, values: GuardSettings,
+                 writer: CommandWriter):
         self._node = node
         self._state = node.create_publisher(Header, '~/state', qos.latched())
         self._states = PolledSubscription(node, Header, '~/state', qos.reliable(_HEARTBEATS))
         self._heard = Heard()
-        self._message = CommandMessage(model.joint_names, values.command.command_joints,
-                                       DriveSettings())
-        self._scale = _scale(values, model.joint_names)
-        self._array = node.create_publisher(Float64MultiArray, values.command.effort_command_topic,
-                                            qos.reliable())
+        self._writer, self._answered = writer, np.zeros((2, model.nv))  # as of `drive.State`
+        writer.follow(self._answered.ravel())
+        self._commands = node.create_publisher(
+            writer.message.type, values.command.effort_command_topic, qos.reliable())
         self._named = (node.create_publisher(JointState, 'joint_commands', qos.reliable())
                        if values.command.publish_joint_commands else None)
-        self.command_topic: str = self._array.topic_name
+        self.command_topic: str = self._commands.topic_name
         self._joints = JointStateWriter(model.joint_names)
         self._header = Header()
         self._controller = node.resolve_topic_name(values.controller)
@@ -247,12 +243,26 @@ class CommandPublisher:
             self._header.stamp = echo
         send(self._state, self._header)
 
-    def command(self, torque: np.ndarray, q: np.ndarray) -> None:
-        """Publish a torque; named efforts carry the present position as well."""
-        send(self._array, self._message.write(self._scale * torque))
+    def command(self, torque: np.ndarray, q: np.ndarray, qd, last: bool = False) -> None:
+        """
+        Publish a torque; named efforts carry the present position as well.
+
+        Parameters
+        ----------
+        torque : (nv,) array
+            Torque, in N m or N.
+        q, qd : (nv,) array
+            State that it answers; velocity 0 where none is known: drives with a damping use it.
+        last : bool
+            See `CommandWriter.write`.
+
+        """
+        self._answered[0], self._answered[1] = q, qd
+        now = self._node.get_clock().now().nanoseconds
+        send(self._commands, self._writer.write(torque, now, last))
         if self._named is not None:
             self._joints.position[:], self._joints.effort[:] = q, torque
-            send(self._named, self._joints.write(self._node.get_clock().now().nanoseconds))
+            send(self._named, self._joints.write(now))
 
     def new_driver(self, silent: bool) -> str:
         """
@@ -263,7 +273,7 @@ class CommandPublisher:
         """
         if not silent:
             self._subscribers, self._count, self._new = None, -1, ''
-        elif (count := self._array.get_subscription_count()) != self._count:
+        elif (count := self._commands.get_subscription_count()) != self._count:
             self._count = count
             names = Counter(map(full_name, self._node.get_subscriptions_info_by_topic(
                 self.command_topic)))
@@ -275,5 +285,5 @@ class CommandPublisher:
 
     def wait_until_acknowledged(self) -> None:
         """Wait until the last messages are acknowledged, for a limited time."""
-        for publisher in (self._array, self._state):
+        for publisher in (self._commands, self._state):
             publisher.wait_for_all_acked(Duration(seconds=_ACKNOWLEDGE))

@@ -17,7 +17,7 @@ from robodyn_ros.control.shared_block import ROW
 from robodyn_ros.control.turn_host import PHASES, TurnHost
 from robodyn_ros.dynamics.jit import blocks
 from robodyn_ros.nodes.cdr import JointStateLayout, LITTLE_ENDIAN
-from robodyn_ros.nodes.controller.command_writer import CommandWriter
+from robodyn_ros.nodes.command_writer import CommandWriter
 from robodyn_ros.nodes.native import code, rcl
 from robodyn_ros.nodes.native.block import Block, Layouts, PLACES
 from robodyn_ros.nodes.native.loop_data import LoopData

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
 from rclpy.serialization import deserialize_message
@@ -9,6 +11,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from robodyn_ros.nodes import qos
+from robodyn_ros.nodes.command_message import CommandMessage
 from robodyn_ros.nodes.commands import CommandReader
 from robodyn_ros.nodes.containment import contained
 from robodyn_ros.nodes.parameters import Parameters
@@ -44,8 +47,12 @@ class Inputs:
                  table: Parameters):
         self._log, self._arm, self._commands, self._table = (
             node.get_logger(), arm, commands, table)
+        form = CommandMessage(arm.plant.model.joint_names, commands.command_joints,
+                              table.values.message)
+        self._read = (commands.read_array if table.values.message.usual else
+                      partial(commands.read, form=form))
         self.arrays = PolledSubscription(
-            node, Float64MultiArray, 'effort_controller/commands', qos.reliable(QUEUE))
+            node, form.type, 'effort_controller/commands', qos.reliable(QUEUE))
         self.named = PolledSubscription(node, JointState, 'joint_commands', qos.reliable(QUEUE))
         self.wrenches = PolledSubscription(node, WrenchStamped, '~/wrench', qos.reliable(QUEUE))
 
@@ -53,7 +60,7 @@ class Inputs:
         """Take all waiting messages."""
         commands, dropped, valid = self._commands, self._arm.measurement.commands_dropped, False
         for message in self.arrays.waiting():
-            valid |= not dropped and commands.read_array(message)
+            valid |= not dropped and self._read(message)
         for message in self.named.waiting():
             valid |= not dropped and commands.read_named(message)
         self._poll_wrenches()

@@ -103,7 +103,8 @@ class SimulatorNode(Node):
                                        self.commanders, self.pacer, self.lockstep,
                                        lambda: self.loop)
         self._native, self._reason = open_loop(
-            values.loop, 'lockstep is set' if values.lockstep else '',
+            values.loop, 'lockstep is set' if values.lockstep else
+            '' if values.message.usual else f'commands are {values.message.command_type}',
             lambda: NativeSimulation(self, self.arm, self.commands, self.inputs, self.states,
                                      self.pacer, self._table))
 
@@ -195,7 +196,7 @@ class SimulatorNode(Node):
         """Make one step with the newest command; return whether a state was published."""
         if not self.lockstep:
             self.inputs.poll()
-        self.arm.step(self.commands.torque, self.values.command_timeout)
+        self.arm.step(self.commands.command, self.values.command_timeout)
         return self.arm.total_steps % self.decimation == 0 and self._publish()
 
     def _advance(self) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 from robodyn_ros.exceptions import near_matches, ParameterError
 from robodyn_ros.model import RobotModel
+from robodyn_ros.nodes.command_message import MessageSettings
 from robodyn_ros.nodes.description import joint_values, RobotSettings
 from robodyn_ros.nodes.realtime import RealtimeSettings
 from robodyn_ros.settings import (
@@ -203,6 +204,7 @@ class SimulatorSettings:
     command_joints: Texts = parameter(
         (), 'Order of the joints in effort_controller/commands; empty: the order of the model.',
         kind='string_array', read_only=True)
+    message: MessageSettings = group(MessageSettings, '')
     publish_description: bool = parameter(
         False, 'Publication of the robot on robot_description, where no robot_state_publisher '
         'does so.', read_only=True)

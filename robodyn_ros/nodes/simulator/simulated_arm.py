@@ -14,7 +14,6 @@ from rclpy.impl.rcutils_logger import RcutilsLogger
 
 from robodyn_ros.exceptions import ParameterError, RobodynError
 from robodyn_ros.model import RobotModel
-from robodyn_ros.model.per_joint import COMMAND
 from robodyn_ros.nodes.commands import Refusals
 from robodyn_ros.nodes.simulator.parameters import (
     arm_from, campaign_from, ErrorSettings, faults_from, joints_from, LIVE_JOINT_PARAMETERS,
@@ -130,7 +129,6 @@ class SensorsAndFaults:
         self.sensors = Sensors(model.nv, sensors_from(values, model), values.seed)
         self._reports = FaultyReports()
         self.driver = Driver(values.driver, model.joint_names)
-        self._command = np.full((len(COMMAND), model.nv), math.nan)
         self._motors: NDArray | None = None  # gains of their torques
         self.stopped = self.commands_dropped = False
         self._known: tuple[Fault, ...] = ()
@@ -199,14 +197,14 @@ class SensorsAndFaults:
         self._motors = np.prod(np.array(gains, dtype=float), axis=0) if gains else None
         return [fault for fault in self._known if fault not in known]
 
-    def torque(self, commanded: NDArray, plant: Plant, silent: float) -> NDArray:
+    def torque(self, command: NDArray, plant: Plant, silent: float) -> NDArray:
         """Return the torque of the motors, in model order, after a silence of commands (s)."""
-        if not self.driver.ideal:
-            self._command[0] = commanded
-            commanded = self.driver.torque(
-                self._command, plant.q, plant.qd, plant.dynamics.gravity(plant.q), silent,
-                plant.step_size, plant.mobility)
-        return commanded if self._motors is None else self._motors * commanded
+        torque, *others = command
+        if not self.driver.ideal or np.isfinite(others).any():
+            torque = self.driver.torque(
+                command, plant.q, plant.qd, plant.dynamics.gravity(plant.q), silent,
+                plant.step_size, None if plant.brakes else plant.mobility)
+        return torque if self._motors is None else self._motors * torque
 
     def measure(self, plant: Plant) -> bool:
         """Measure the state of a plant; return whether there is a new measurement."""
@@ -291,14 +289,14 @@ class SimulatedArm:
         self.commanded = time.monotonic()
         self.held, self.asked = '', False
 
-    def step(self, torque: np.ndarray, timeout: float) -> None:
+    def step(self, command: np.ndarray, timeout: float) -> None:
         """
         Make one step.
 
         Parameters
         ----------
-        torque : (nv,) array
-            Last commanded torques, in N m or N.
+        command : (5, nv) array
+            Last command, see `CommandReader`.
         timeout : float
             Silence of the commander, in s, after which the brakes are applied; 0: none.
 
@@ -315,7 +313,7 @@ class SimulatedArm:
             self.log_silence(silent)
             plant.engage()
         had_fault = bool(plant.fault)
-        if not plant.step(measurement.torque(torque, plant, silent)) and not had_fault:
+        if not plant.step(measurement.torque(command, plant, silent)) and not had_fault:
             self._log.error(plant.fault + '; ~/reset starts again')
         self.total_steps += 1
 

@@ -1,19 +1,20 @@
-"""Commands of the controller: torques, and what drives get that have gains of their own."""
+"""Commands of controller and guard: torques, and what drives get that have gains of their own."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from robodyn_ros.control import drive
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.jit import blocks
+from robodyn_ros.dynamics.jit.function import Function
 from robodyn_ros.dynamics.usual_inertia import sampled_poses
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model.per_joint import COMMAND
 from robodyn_ros.nodes.command_message import CommandMessage, CommandSettings, DriveSettings
+from robodyn_ros.safety import drive
 from robodyn_ros.settings import per_joint
 
 _POSES, _SHIFT = 32, 1e-4  # poses that are tried; rad or m of differences
@@ -31,9 +32,8 @@ class CommandWriter:
         Order of the joints, and scale of efforts.
     drives : DriveSettings
         Message, and gains of the drives.
-    dimensions : mapping of str to int, optional
-        Dimensions of the blocks of the cycle; None where `write_held` alone is used, or torques
-        are sent as they are.
+    function : Function
+        `drive.command` over arrays: torque, what it answers, drives -> command.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class CommandWriter:
     drives : (k,) array
         Block of `drive.Program`.
     function : Function or None
-        `drive.command` over arrays; None where the message has torques as they are.
+        None where the message has torques as they are.
     scale : (nv,) array
         Effort by torque, of commands and states.
 
@@ -53,7 +53,7 @@ class CommandWriter:
     """
 
     def __init__(self, joint_names: Sequence[str], values: CommandSettings,
-                 drives: DriveSettings, dimensions: Mapping[str, int] | None = None):
+                 drives: DriveSettings, function: Function):
         self.message = message = CommandMessage(joint_names, values.command_joints, drives)
         n = {'joints': len(joint_names)}
         self.drives = np.zeros(blocks.size(drive.Program, n))
@@ -78,7 +78,7 @@ class CommandWriter:
                                  parameter='drive_kp')
         as_is = message.roles & {*COMMAND} == {COMMAND[0]} and not (
             p.quantum.any() or p.kd.any()) and (p.scale == 1.0).all()
-        self.function = None if as_is or dimensions is None else drive.function(dimensions)
+        self.function = None if as_is else function
         self._call: Any = None
         self._torque = self._command = np.zeros(0)
 
@@ -87,30 +87,42 @@ class CommandWriter:
         """Whether drives have gains that are commanded, and hold the arm after the last torque."""
         return bool(self._p.commanded)
 
-    def follow(self, memory: np.ndarray) -> None:
-        """Set the memory of the cycle, an array, whose torques are written."""
+    def follow(self, answered: np.ndarray) -> None:
+        """Set the array of what torques answer, such as the memory of the cycle."""
         if self.function is not None:
-            self._call, (self._torque, self._command) = self.bound(memory)
+            self._call, (self._torque, self._command) = self.bound(answered)
 
-    def bound(self, memory: np.ndarray, torque: np.ndarray | None = None):
-        """Return a call of `function` with a memory, and its arrays of torque and command."""
+    def bound(self, answered: np.ndarray, torque: np.ndarray | None = None):
+        """Return a call of `function` with what it answers, its arrays of torque and command."""
         assert self.function is not None
         n = len(self.scale)
         torque = np.zeros(n) if torque is None else torque
         command = np.zeros(len(COMMAND) * n)
-        return self.function.bound(torque, memory, self.drives, command), (torque, command)
+        return self.function.bound(torque, answered, self.drives, command), (torque, command)
 
-    def write(self, torque: np.ndarray, stamp: int = 0) -> bytes:
-        """Return the message of a torque of the cycle, (nv,); `stamp` in ns since the epoch."""
+    def write(self, torque: np.ndarray, stamp: int = 0, last: bool = False) -> bytes:
+        """
+        Return the message of a torque.
+
+        Parameters
+        ----------
+        torque : (nv,) array
+            Torque, in N m or N.
+        stamp : int
+            Time of the command, in ns since the epoch.
+        last : bool
+            Whether no other may follow: gains of the drives hold the arm where it is.
+
+        """
         if self.function is None:
             return self.message.write(torque, stamp)
-        self._torque[:] = torque
+        self._p.last[()], self._torque[:] = last, torque
         self._call.call()
         return self.message.write(self._command, stamp)
 
-    def write_held(self, torque: np.ndarray, q: np.ndarray, stamp: int = 0) -> bytes:
-        """Return a message that may be the last one: a torque, and gains of the drives about q."""
-        return self.message.write(drive.held(torque, q, self._p).ravel(), stamp)
+    def torque_of(self, message: Any, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """Return the torque that drives make of a message (raises as `CommandMessage.read`)."""
+        return drive.torque_of(self.message.read(message), q, qd, self._p)
 
     def in_silence(self, dynamics: Dynamics, compensates: bool) -> str:
         """Return which joint the commanded gains do not hold in silence; '' if they hold all."""

@@ -305,6 +305,20 @@ def test_an_arm_that_is_blocked_has_no_dead_bus(effort):
     assert np.abs(arm.torque).max() > 40.0, 'in vain'
 
 
+def test_an_arm_that_sticks_after_a_motion_has_no_dead_bus_while_its_effort_follows():
+    arm = LyingArm(plant={'friction': None, 'damping': None}, sensors={
+        'resolution': 2.0 * np.pi / 4096, 'differentiate': True}).run(0.65)
+    arm.go(0.6)
+    arm.run(1.0)
+    arm.plant.change(friction=500.0)
+    arm.run(0.2)
+    stuck = arm.plant.q.copy()
+    arm.go(1.2, 0.3)
+    arm.run(1.0)
+    assert np.abs(arm.plant.q - stuck).max() < 1e-6 and float(arm.seen.same) > 1.0
+    assert not arm.control.fault and 'position misses its reference' in arm.control.message
+
+
 # --- speed --------------------------------------------------------------------------------------
 
 def test_a_joint_that_is_too_fast_is_braked_and_that_is_a_fault():

@@ -1,5 +1,5 @@
 """
-Hostile calls of the dynamics, for `test_dynamics_fuzz`, which runs this file in its own process.
+Hostile calls of the dynamics, for `test_dynamics_programs`, which runs this file in a process.
 
     python fuzz_dynamics.py calls|kernel|plant|threads|first EXAMPLES
 

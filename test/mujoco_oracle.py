@@ -87,13 +87,14 @@ class MujocoOracle:
         mujoco.mj_fullM(self.model, self.data, full)
         return self.coupling.T @ full @ self.coupling
 
-    def forward_dynamics(self, q, qd, tau, link, wrench):
-        """Accelerations under joint torques and a wrench on a link; for robots without mimic."""
+    def forward_dynamics(self, q, qd, tau, wrenches):
+        """Accelerations under joint torques and wrenches on links; for robots without mimic."""
         data = self.put(q, qd)
         data.qfrc_applied[:] = self.coupling @ tau
-        body = self._body(link)
-        mujoco.mj_applyFT(self.model, data, wrench[:3], wrench[3:], data.xpos[body], body,
-                          data.qfrc_applied)
+        for link, wrench in wrenches.items():
+            body = self._body(link)
+            mujoco.mj_applyFT(self.model, data, wrench[:3], wrench[3:], data.xpos[body], body,
+                              data.qfrc_applied)
         mujoco.mj_forward(self.model, data)
         return self.coupling.T @ data.qacc
 

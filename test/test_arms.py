@@ -13,7 +13,8 @@ import pytest
 from robodyn_ros import arms
 from robodyn_ros.arms.profile import FORWARD, read
 from robodyn_ros.cli.main import main, USER_MISTAKE
-from robodyn_ros.control import ArmController, Settings
+from robodyn_ros.control import Settings
+from robodyn_ros.control.arm.design import Design
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.loads import with_slots
 from robodyn_ros.exceptions import ParameterError
@@ -78,9 +79,8 @@ def test_the_controller_takes_what_is_written(name, arm, tmp_path, capsys):
     limits = {key: given.get(key, ()) for key in ('effort_limit', 'velocity_limit')}
     model = model.with_limits(**limits)
     settings = with_values(Settings(), {key: value for key, value in given.items() if key in TREE})
-    controller = ArmController(Dynamics(with_slots(model)), settings)
-    for key, usable in (('effort_limit', controller.bounds.usable),
-                        ('torque_rate_limit', controller.bounds.rate)):
+    bounds = Design.make(Dynamics(with_slots(model), backend='python'), settings).bounds
+    for key, usable in (('effort_limit', bounds.usable), ('torque_rate_limit', bounds.rate)):
         if key in given:
             np.testing.assert_array_equal(usable, given[key])
     if limits['velocity_limit']:

@@ -71,8 +71,8 @@ def stretched_and_bent(model):
 
 
 @pytest.mark.parametrize('name, law', [
-    (name, law) for name in ARMS for law in (
-        TRACKING if name in ('panda', 'robodyn7') else CONSTANT)])
+    pytest.param(name, law, marks=[pytest.mark.slow] if name in ('kinova', 'robodyn6') else [])
+    for name in ARMS for law in (TRACKING if name in ('panda', 'robodyn7') else CONSTANT)])
 def test_default_gains_follow_an_ordinary_trajectory(name, law):
     model = with_slots(RobotModel.from_urdf(path_of(name), **ARMS[name]))
     loop = Loop(model, settings_of(mode=law), period=PERIOD)

@@ -2,7 +2,7 @@
 
 import csv
 
-from driver_traps import FILE, outcome, TABLE, table, TRAPS
+from driver_traps import FILE, MEASURED, outcome, TABLE, table, TRAPS
 import numpy as np
 import pytest
 from robodyn_ros import arms
@@ -12,9 +12,17 @@ NAMES = arms.names()
 with FILE.open(encoding='utf-8') as file:
     KNOWN = {(row['profile'], row['trap']): row for row in csv.DictReader(file)}
 CELLS = [(name, trap) for name in NAMES for trap in TRAPS]
+TWINS = {'panda': 'fr3', 'lbr_fri': 'iiwa'}  # of the same states and gravity
 
 
-@pytest.mark.parametrize('name, trap', CELLS)
+def again(name, trap):
+    """Return whether a row takes seconds, and has the figures of that of a twin."""
+    twin = KNOWN.get((TWINS.get(name), trap))
+    return trap in MEASURED and twin and twin['largest'] == KNOWN[name, trap]['largest']
+
+
+@pytest.mark.parametrize('name, trap', [
+    pytest.param(*each, marks=[pytest.mark.slow] if again(*each) else []) for each in CELLS])
 def test_a_trap_does_what_the_table_says(name, trap):
     row, known = outcome(name, trap), KNOWN[name, trap]
     assert row['word'] == known['word'] and row['step'] == known['step']

@@ -35,10 +35,10 @@ PACKAGE = Path(__file__).resolve().parents[1] / 'robodyn_ros'
 TESTS = PACKAGE.parent / 'test'
 # folder, and its tests: those that fail for most errors, and soon, are the first
 MATTER = {
-    'dynamics/algorithms': ('reference', 'properties', 'identities', 'programs', 'analysis',
-                            'parts', 'results'),
-    'dynamics': ('programs', 'flow', 'backends', 'calls', 'results', 'properties', 'parts',
-                 'singular', 'effective_mass', 'rollout', 'work', 'finite'),
+    'dynamics/algorithms': ('reference', 'properties', 'identities', 'analysis', 'singular',
+                            'parts'),
+    'dynamics': ('programs', 'flow', 'backends', 'calls', 'memory', 'properties', 'parts',
+                 'singular'),
     'control/laws': ('golden_logs', 'control_'),
     'control/steps': ('golden_logs', 'nodes_golden_logs', 'control_'),
     'control': ('control_', 'golden_logs', 'nodes_golden_logs'),
@@ -172,12 +172,12 @@ class Laboratory:
     """A copy of the package and a cache of its own, in which mutants are tried."""
 
     def __init__(self, folder: Path):
-        self._package = folder / PACKAGE.name
-        shutil.copytree(PACKAGE, self._package, ignore=shutil.ignore_patterns('__pycache__'))
+        self.package = folder / PACKAGE.name
+        shutil.copytree(PACKAGE, self.package, ignore=shutil.ignore_patterns('__pycache__'))
         for each in TESTS.parent.iterdir():  # files that the package has beside it
             if each != PACKAGE and not each.name.startswith('.'):
                 (folder / each.name).symlink_to(each)
-        machine = self._package / 'dynamics' / 'jit' / 'machine.py'
+        machine = self.package / 'dynamics' / 'jit' / 'machine.py'
         text = machine.read_text(encoding='utf-8')
         assert _DIGEST in text
         machine.write_text(text.replace(_DIGEST, f'{_DIGEST}            if {_NO_MACHINE_CODE}:\n'
@@ -204,11 +204,7 @@ class Laboratory:
 
     def check(self, tests: Sequence[str]) -> None:
         """Raise SystemExit unless tests pass with the copy as it is, and fail if it is broken."""
-        path = self._package / '__init__.py'
-        sound = path.read_text(encoding='utf-8')
-        path.write_text('raise RuntimeError', encoding='utf-8')
-        used = self.run(tests[:1])
-        path.write_text(sound, encoding='utf-8')
+        used = self.run_with('__init__.py', 'raise RuntimeError', tests[:1])
         failed = self.run(tests)
         if failed or not used:
             raise SystemExit(f'{failed} fails without an error' if failed else
@@ -216,12 +212,16 @@ class Laboratory:
 
     def attempt(self, mutant: Mutant) -> tuple[str, str]:
         """Return the error as text, and the test that noticed it, or ''."""
-        path = self._package / mutant.file
+        changed, text = mutated(mutant, (self.package / mutant.file).read_text(encoding='utf-8'))
+        return text, self.run_with(mutant.file, changed, relevant_tests(mutant.file))
+
+    def run_with(self, file: str, changed: str, tests: Sequence[str]) -> str:
+        """Run files of tests with another text in a file of the package; see `run`."""
+        path = self.package / file
         sound = path.read_text(encoding='utf-8')
-        changed, text = mutated(mutant, sound)
         path.write_text(changed, encoding='utf-8')
         try:
-            return text, self.run(relevant_tests(mutant.file))
+            return self.run(tests)
         finally:
             path.write_text(sound, encoding='utf-8')
 

@@ -25,7 +25,7 @@ from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.jit import llvm, lower, program
 from robodyn_ros.dynamics.jit.flow import FunctionTable, Table
 from robodyn_ros.dynamics.jit.function import Function
-from robodyn_ros.dynamics.jit.trace import absolute, reciprocal
+from robodyn_ros.dynamics.jit.trace import absolute, reciprocal, sincos
 from robodyn_ros.model import RobotModel
 from tolerance import assert_close
 
@@ -102,6 +102,34 @@ def test_lists_as_vectors_or_number_by_number(seed, length, nothing_fuses, monke
             for found, expected in zip(made(row, table, functions), plain(row, table, functions)):
                 np.testing.assert_array_equal(found, expected, err_msg=f'{row}')
     assert packed > 2 * length
+
+
+# --- sine and cosine -----------------------------------------------------------------------------
+
+ANGLES, TURNS = 64, 100
+DRAWN = {
+    'within an eighth of a turn': (lambda rng, n: rng.uniform(-np.pi / 4, np.pi / 4, n), 1.5),
+    'some turns': (lambda rng, n: rng.uniform(-20.0, 20.0, n), 2.0),
+    'next to quarters of a turn': (lambda rng, n: rng.integers(-600_000, 600_000, n) * (
+        np.pi / 2) + rng.choice([0.0, 1e-9, -1e-5, 1e-3], n), 2.0),
+    'many turns': (lambda rng, n: rng.uniform(-1e6, 1e6, n), 3.0),
+    'more turns': (lambda rng, n: rng.uniform(1e6, 2e6, n), 1.0),
+    'up to the largest': (lambda rng, n: 10.0 ** rng.uniform(6.0, 300.0, n), 1.0),
+    'tiny': (lambda rng, n: 10.0 ** rng.uniform(-300.0, -3.0, n), 1.0)}
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).nmant < 60, reason='there is nothing more exact')
+@pytest.mark.parametrize('name', DRAWN)
+def test_sines_and_cosines_are_exact_to_some_last_bits(name):
+    """Against the C library with longer numbers; the bounds are in units in the last place."""
+    draw, bound = DRAWN[name]
+    made = Function(lambda x: [each for angle in x for each in sincos(angle)], {'x': ANGLES},
+                    {'y': 2 * ANGLES})
+    for x in draw(np.random.default_rng(0), ANGLES * TURNS).reshape(TURNS, ANGLES):
+        exact = x.astype(np.longdouble)
+        for actual, expected in zip(made(x).reshape(-1, 2).T, (np.sin(exact), np.cos(exact))):
+            size = np.spacing(np.abs(expected.astype(float)))
+            assert (np.abs(actual - expected) / size).max() < bound
 
 
 # --- hostile calls: `fuzz_dynamics` --------------------------------------------------------------

@@ -1,13 +1,16 @@
 """The brake in front of position limits: when it begins, and how hard it is."""
 
+from types import SimpleNamespace
+
 from closed_loop import arm, BENT, MODEL
 from design import gains_with, settings_of
 from lqr import command, regulator
 import numpy as np
 import pytest
 from robodyn_ros.control import Mode, Term
+from robodyn_ros.control.steps import modes, torque as torque_step
 from robodyn_ros.dynamics import Dynamics
-from robodyn_ros.safety import walls
+from robodyn_ros.safety import passive_stop, walls
 from steps import array, body_of, doubles
 
 DYN = Dynamics(MODEL)
@@ -67,6 +70,28 @@ def test_brakes_of_two_joints_add_to_the_torque_that_is_there():
     expected = before.copy()
     expected[[1, 3]] -= 160.0 * 0.99 / np.diag(inverse)[[1, 3]]
     np.testing.assert_allclose(torque, expected, rtol=1e-9)
+
+
+def test_in_a_passive_stop_the_brake_is_as_soft_as_the_damping_that_a_joint_bears():
+    """Protects an arm that swings from a brake that is firmer than what makes it rest."""
+    body = body_of(DYN, gains_with(DYN, armature=ROTORS))
+    q, qd, one = BENT.copy(), np.zeros(7), np.ones(7)
+    q[JOINT], qd[JOINT] = MODEL.upper[JOINT], 1.0
+
+    def braked_at(mode, root):
+        m = SimpleNamespace(
+            predicted=SimpleNamespace(q=doubles(q), qd=doubles(qd)), walls=body.robot,
+            motion=SimpleNamespace(mode=doubles(mode)), feedback=SimpleNamespace(gap=doubles(0.0)),
+            oscillation=SimpleNamespace(factor=doubles(one)),
+            passive=SimpleNamespace(root=doubles(root * one)), acceptance=SimpleNamespace(
+                plausibility=SimpleNamespace(delay=doubles(passive_stop.DELAY))))
+        p = SimpleNamespace(walls=SimpleNamespace(tolerance=doubles(0.01)))
+        return array(torque_step.brake(
+            body, doubles(np.zeros(7)), doubles(1.0), doubles(0.0), m, p))[JOINT]
+
+    firm = braked_at(modes.FLOAT, 0.5)
+    assert firm < -1.0 and braked_at(modes.PASSIVE, 1.0) == pytest.approx(firm, rel=1e-12)
+    assert braked_at(modes.PASSIVE, 0.5) == pytest.approx(0.25 * firm, rel=1e-12)
 
 
 def test_a_trajectory_that_ends_next_to_a_limit_is_not_braked_on_its_way():

@@ -25,7 +25,7 @@ from steps_on_floats import compare_steps
 ARM = Path(__file__).resolve().parents[1] / 'urdf' / 'robodyn7.urdf'
 JOB = Job.with_faults(Robot(ARM))
 BY_NAME = {case.name: case for case in COMPILED}
-RUNS = 64    # of each fault: as many as are simulated together
+RUNS = 32    # of each fault
 SLICE = RUNS * len(COMPILED)
 # a loss of states, commands or torque for long, after which speed cannot be kept low
 UNCONTROLLED = {'states lost', 'states lost for long', 'states delayed', 'position frozen',

@@ -432,6 +432,27 @@ def test_another_controller_neither_disarms_the_guard_nor_keeps_it_from_taking_o
     assert watch.run(LOOK) is ARMED
 
 
+@pytest.mark.parametrize('first, second, guarded', [
+    (Phase.STANDBY, Phase.ACTIVE, b'second'),   # one waits, the other begins
+    (Phase.STANDBY, Phase.ASKING, b'second'),
+    (Phase.STANDBY, Phase.STANDBY, b'first'),
+    (Phase.ASKING, Phase.ACTIVE, b'first')])
+def test_of_two_controllers_that_live_the_guard_follows_the_one_that_begins(
+        watch, first, second, guarded):
+    guard = watch.guard
+    for _ in range(10):
+        guard.heartbeat_received(first, b'first')
+        guard.heartbeat_received(second, b'second')
+        watch.run(LOOK)
+        assert guard.source == guarded
+    # the one that is followed is silent: what it commanded is taken over
+    for _ in range(10):
+        if guarded == b'second':
+            guard.heartbeat_received(first, b'first')
+        watch.run(LOOK)
+    assert guard.commands == (guarded == b'second' and second is Phase.ACTIVE)
+
+
 def test_a_guard_that_was_held_up_does_not_yield_to_another_controller(watch):
     guard = watch.guard
     guard.heartbeat_received(Phase.ACTIVE, b'own')

@@ -93,7 +93,9 @@ class Wrong(Loop):
         return np.abs(self.plant.q - self.place).max()
 
 
-@pytest.mark.parametrize('factor', [-1.0, np.array([-1.0, -1.0, 1.0, -1.0, 1.0, 1.0, 1.0])])
+@pytest.mark.parametrize('factor', [
+    -1.0, np.array([-1.0, -1.0, 1.0, -1.0, 1.0, 1.0, 1.0]),
+    np.array([1.0, -1.0, 1.0, 1.0, 1.0, 1.0, 1.0])])
 def test_an_arm_whose_torques_have_another_sign_gets_none(factor):
     """Feedback and damping would throw it: 2.7 rad in a quarter of a second."""
     arm = Wrong(factor)

@@ -327,6 +327,18 @@ def test_zeros_in_vectors_of_constants_keep_their_sign():
     assert np.signbit(made([0.0, -1.0])).tolist() == [True, True, True, False]
 
 
+def test_joints_with_equal_constants_are_computed_with_the_others():
+    """The numbers `low - x[0]` of such joints are one node, which has no place in a list."""
+    def moved(limits):
+        made = Function(lambda x: [[maximum(q, low - x[0]) * q for q, low in zip(x[1:], limits)]],
+                        {'x': Lists([1, 5])}, {'y': Lists([5])})
+        q = np.array([-3.0, 0.5, -1.5, 2.0, NAN])
+        np.testing.assert_array_equal(made([1.0, *q]), np.maximum(q, np.subtract(limits, 1)) * q)
+        return made.program().operation_count()
+
+    assert moved([-2.0, -1.0, -2.0, 3.0, -1.0]) == moved([-4.0, -3.0, -2.0, -1.0, 1.5]) < 5
+
+
 def test_arrays_are_checked_and_named():
     made = Function(lambda x, path: [x[0], x[1]], {'x': 2, 'path': Table(3)}, {'y': 2})
     out = np.empty(2)

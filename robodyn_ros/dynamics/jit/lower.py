@@ -209,6 +209,8 @@ class Lowering:
         operation, *operands = self.nodes[index]
         if operation in MEMORY:
             return self.load(operation, *operands)
+        if index in self.packs.inlined:
+            return self.emit(operation, [self.operand(each) for each in operands])
         pack, lane = self.packs.of[index]
         return self.emit('take', [self._vector_of(pack)], (lane,))
 
@@ -258,7 +260,19 @@ class Lowering:
         if len(symbols) == given and len({index for _, index in symbols}) == 1:
             return self._once(key, lambda: self.spread(
                 self.operand(column[symbols[0][0]]), len(column)))
+        kinds = {self.packs.inlined.get(index) for _, index in symbols} if self.packs else {None}
+        if len(symbols) == given and len(kinds) == 1 and None not in kinds:
+            return self._once(key, lambda: self._inlined(column))
         return self._once(key, lambda: self._gather(column, packs))
+
+    def _inlined(self, column: Sequence) -> Value:
+        """Return a vector of nodes that are the same but for constants."""
+        rows = [self.nodes[each.index] if isinstance(each, Symbol) else None for each in column]
+        name, *operands = next(row for row in rows if row is not None)
+        return self.emit(name, [
+            self.spread(self.operand(each), len(column)) if isinstance(each, Symbol)
+            else tuple(None if row is None else row[k] for row in rows)
+            for k, each in enumerate(operands, 1)], (), len(column))
 
     def _packs_of(self, symbols: list[tuple[int, int]], width: int) -> list[tuple[Pack, set]]:
         """Return the packs that have some of the values in their lanes, with these lanes."""

@@ -94,6 +94,9 @@ class Packs:
         Place of each node that is in a pack.
     leaves : dict of int to list of Symbol
         Operands of each conjunction or disjunction of several conditions.
+    inlined : dict of int to int
+        Nodes that are computed where they are needed, since those of the other lanes are the same
+        but for constants; and a number that these share.
     inside : dict of Region to list
         Packs, and indices of single nodes, of each region, in the order of evaluation.
 
@@ -112,9 +115,11 @@ class Packs:
                        if graph.nodes[index][0] == 'iterate'}
         self._users = self._find_users()
         self._shared: dict[tuple[str, int], bool] = {}
+        self._kinds: dict[tuple, int] = {}
         self._find()
         self._inner = self._merge_flag_trees()
         self._drop_unprofitable(outputs)
+        self.inlined = self._find_inlined(outputs)
         self.inside = {region: [item for item in dict.fromkeys(map(self._item, indices))
                                 if item is not None]
                        for region, indices in schedule.inside.items()}
@@ -167,12 +172,12 @@ class Packs:
         for key, several in packs.items():
             packs[key] = [pack for pack in several if pack.lanes]
 
-    @staticmethod
-    def _free(packs: list[Pack], lane: int, operands: tuple) -> Pack | None:
+    def _free(self, packs: list[Pack], lane: int, operands: tuple) -> Pack | None:
         """Return a pack with a free lane, preferably one with the same constants."""
         free = [pack for pack in packs if lane not in pack.lanes]
         for pack in free[1:] and free:
-            if all(isinstance(a, Symbol) or a == b for a, b in zip(operands, pack.example)):
+            if all(a.index in self.of or a.index == b.index if isinstance(a, Symbol) else a == b
+                   for a, b in zip(operands, pack.example)):
                 return pack
         return free[0] if free else None
 
@@ -231,6 +236,8 @@ class Packs:
             # all values of the cases come before the choice, whatever they depend on
             elif each.__class__ is not Symbol or key[0] == 'chosen':
                 parts.append((0, 0))
+            elif (like := self._like(each.index)) is not None:
+                parts.append((3, like))
             elif self._is_shared(key[0], each.index):
                 parts.append((1, each.index))
             else:
@@ -239,6 +246,34 @@ class Packs:
             ordered = sorted(zip(parts, operands), key=itemgetter(0))
             parts, operands = [each[0] for each in ordered], [each[1] for each in ordered]
         return (*key, *parts), lane, count, tuple(operands)
+
+    def _like(self, index: int) -> int | None:
+        """
+        Return a number that a node shares with those that differ from it by constants alone.
+
+        Such nodes have no lane, since those of joints with equal constants are one node. None for
+        a node without a constant, or with an operand that no other has.
+        """
+        operation, *operands = self.graph.nodes[index]
+        symbols = [each.index for each in operands if isinstance(each, Symbol)]
+        if operation not in _ALIKE or len(symbols) == len(operands) or any(
+                each in self.of or not self._is_shared(operation, each) for each in symbols):
+            return None
+        return self._kinds.setdefault((operation, *(
+            each.index if isinstance(each, Symbol) else None for each in operands)),
+            len(self._kinds))
+
+    def _find_inlined(self, outputs: Sequence) -> dict[int, int | None]:
+        """Return the nodes that differ between the lanes of a pack by constants alone."""
+        found: dict[int, int | None] = {}
+        wanted = {each.index for each in outputs if isinstance(each, Symbol)}
+        for pack in dict.fromkeys(place.pack for place in self.of.values()):
+            for column in pack.columns() if pack.operation in _ALIKE else ():
+                several = {each.index for each in column if isinstance(each, Symbol)
+                           and each.index not in self.of}
+                if len(several) > 1:
+                    found.update((index, self._like(index)) for index in several - wanted)
+        return found
 
     def _is_shared(self, operation: str, index: int) -> bool:
         """Return whether a node is an operand of several nodes of an operation."""
@@ -320,7 +355,8 @@ class Packs:
 
     def _item(self, index: int) -> Pack | int | None:
         """Return the pack of a node, or the node; None if it is not computed on its own."""
-        if self.graph.nodes[index][0] in MEMORY or index in self._inner:
+        if (self.graph.nodes[index][0] in MEMORY or index in self._inner
+                or index in self.inlined):
             return None
         place = self.of.get(index)
         return index if place is None else place.pack

@@ -35,8 +35,8 @@ class RolloutMeasurement:
             each.begin()
         self.designs = [control.design] * count
 
-    def update(self, memories: NDArray, programs: NDArray) -> None:
-        """Continue the measurement of each arm; memories, programs: (N, ...), in place."""
+    def update(self, memories: NDArray, programs: NDArray, ends: bool = False) -> None:
+        """Continue the measurements, or end them; memories, programs: (N, ...), in place."""
         control = self._control
         own = control.design, control.loop
         blocks = [control.host.values[name] for name in ('memory', 'program')]
@@ -46,15 +46,13 @@ class RolloutMeasurement:
                 control.continue_as(self.designs[row], loop)
                 for block, given in zip(blocks, (memories, programs)):
                     block[:] = given[row]
-                control.update_loop(wait=True)
+                if ends:
+                    loop.stop()
+                else:
+                    control.update_loop(wait=True)
                 for block, given in zip(blocks, (memories, programs)):
                     given[row] = block
                 self.designs[row] = control.design
         control.continue_as(*own)
         for block, values in zip(blocks, kept):
             block[:] = values
-
-    def stop(self) -> None:
-        """End the measurement of arms whose loops are not known yet."""
-        for each in self._loops:
-            each.stop()

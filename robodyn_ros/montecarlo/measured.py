@@ -55,7 +55,7 @@ def measure(study: FaultStudy, plans: list[Plan]) -> tuple[Runs, list]:
         runs = study.loop.single_step(runs, noise_of(study, plans, 1), rows, step)
         if step < UNTIL and step % EVERY == 0:
             measurement.update(runs.memories, runs.programs)
-    measurement.stop()
+    measurement.update(runs.memories, runs.programs, ends=True)
     return runs, measurement.designs
 
 

@@ -4,6 +4,9 @@ Measurement of the loop of each joint while the arm is held, and what gains foll
 The joints are given doublets of torque in turn, which grow until the velocity shows what the loop
 is, see `steps.loop_probe` and `loop_response`. The arm moves by less than a milliradian as a rule,
 and never by more than 2 mrad in a doublet, which ends one.
+
+An arm that nobody has measured may be elastic, or late, and is held softly until this is over. A
+motion before that has the whole feedback: it could not follow its reference with less.
 """
 
 from __future__ import annotations
@@ -16,13 +19,15 @@ import numpy as np
 
 from robodyn_ros.control.arm.controlled_arm import ControlledArm
 from robodyn_ros.control.arm.loop_response import (
-    answer, certain, Doublet, MeasuredLoop, Response)
+    answer, certain, Doublet, MeasuredLoop, Response, SOFT)
 from robodyn_ros.control.arm.status import Status
 from robodyn_ros.control.mode import Mode
 from robodyn_ros.control.steps import loop_probe
 from robodyn_ros.model.per_joint import speeds
 from robodyn_ros.settings import per_joint
 
+CAUTION = 0.5      # reduction of the natural frequencies as long as no loop was measured
+_HOLDS = Mode.INACTIVE, Mode.HOLD, Mode.FLOAT, Mode.STOP, Mode.PASSIVE
 _LENGTH, _LONGEST = 4e-3, 16e-3  # s, L, at least two intervals of the torques; longest
 _TAIL, _STATES = 0.05, 12.0  # s of record after the doublet, at least; states in it
 _PAUSE = 0.02      # s between two doublets,
@@ -168,7 +173,7 @@ class LoopMeasurement:
         self._arm, self._status = arm, status
         self._pool: ThreadPoolExecutor | None = None
         self.result: MeasuredLoop | None = None
-        self.stop()
+        self._clear()
 
     @property
     def running(self) -> bool:
@@ -177,13 +182,20 @@ class LoopMeasurement:
 
     def begin(self) -> None:
         """Measure all joints, from the next hold on."""
-        self.stop()
+        self._clear()
         self.result, self._begun = None, True
+        # rotors that are given were measured
+        design = self._arm.design
+        self._cautious = design.loop is None and not np.any(design.settings.armature)
         self._pool = ThreadPoolExecutor(1, 'measurement of the loop')
 
     def stop(self) -> None:
         """End the measurement; a doublet under way ends by itself."""
-        self._begun, self._after = False, -math.inf
+        self._clear()
+        self._soften()
+
+    def _clear(self) -> None:
+        self._begun, self._cautious, self._after = False, False, -math.inf
         self._arm.program.feedback.found[()] = self._arm.design.found_delay > 0.0
         self._joints: list[_Joint] = []
         self._probed: _Joint | None = None
@@ -195,6 +207,8 @@ class LoopMeasurement:
         """Begin no doublet for a moment; return the time in s until the present one is over."""
         m = self._arm.memory
         self._after = max(self._after, float(m.last_time) + _MOTION)
+        self._cautious = False
+        self._soften()
         if self._probed is None:
             return 0.0
         return max(float(self._arm.program.probe.window - m.probe.elapsed), 0.0) + _PAUSE
@@ -214,11 +228,12 @@ class LoopMeasurement:
         if not self._arm.program.feedback.found:
             self._arm.program.feedback.found[()] = 1.0
             self._arm.host.apply()
+        self._cautious &= self._status.mode in _HOLDS
         judged = [each for each in self._joints
                   if each.fit is not None and (wait or each.fit.done())]
         for each in judged:
             each.judge()
-            self._let_go(each)
+        self._soften()
         alive = any(each.moved for each in self._joints)
         for each in self._joints:
             if each in judged or alive and each.waits:
@@ -229,12 +244,20 @@ class LoopMeasurement:
             self._probe_next()
         return not self._begun
 
-    def _let_go(self, joint: _Joint) -> None:
-        """Take the feedback from a joint that moves against its torque: it would drive it off."""
-        soft = self._arm.program.probe.softness
-        if bool(joint.turned) != (soft[joint.index] == 1.0):
-            soft[joint.index] = float(bool(joint.turned))
-            self._arm.host.apply()
+    def _soften(self) -> None:
+        """Reduce the feedback; a joint that moves against its torque has none."""
+        p, loop = self._arm.program, self._arm.design.loop
+        soft = np.full_like(p.probe.softness, CAUTION if self._cautious else 0.0)
+        if loop is not None:
+            soft[:] = loop.softness
+        for each in self._joints:
+            soft[each.index] = 1.0 if each.turned else min(soft[each.index], SOFT)
+        if (soft == p.probe.softness).all():
+            return
+        # what is taken away is gone at once
+        p.switch += float((soft < p.probe.softness).any())
+        p.probe.softness[:] = soft
+        self._arm.host.apply()
 
     def _probe_next(self) -> None:
         """Request the next doublet, if it is time; end when no joint needs one."""
@@ -298,5 +321,5 @@ class LoopMeasurement:
                 each.waits for each in self._joints),
             turned=np.array([each.turned >= _TURNED for each in self._joints]),
             still=np.array([0.0 if each.moved else each.amplitude for each in self._joints]))
-        self.stop()
+        self._clear()
         self._after = float(arm.memory.last_time)  # see `_REPEAT`

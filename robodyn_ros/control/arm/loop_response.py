@@ -186,6 +186,11 @@ class MeasuredLoop:
         """Return whether the response of a joint is known, (nv,)."""
         return np.array([each is not None for each in self.responses])
 
+    @property
+    def softness(self) -> np.ndarray:
+        """Return the reduction of the natural frequency of each joint, 0 to 1, (nv,)."""
+        return np.where(self.turned, 1.0, SOFT * self.unexplained)
+
     @classmethod
     def of(cls, responses: Sequence[Response | None], seen: np.ndarray, M: np.ndarray,
            armature: np.ndarray, torque: np.ndarray, interval: float, shaken: np.ndarray,

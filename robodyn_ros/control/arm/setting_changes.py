@@ -12,7 +12,7 @@ from robodyn_ros.control.arm.design import Design, require_settings
 from robodyn_ros.control.arm.external_inputs import ExternalInputs
 from robodyn_ros.control.arm.gain_design import MOST_ROTORS
 from robodyn_ros.control.arm.load_changes import Adaptation, overload
-from robodyn_ros.control.arm.loop_response import MeasuredLoop, SOFT
+from robodyn_ros.control.arm.loop_response import MeasuredLoop
 from robodyn_ros.control.arm.program_writer import write_gain_change, write_settings
 from robodyn_ros.control.arm.requests import RequestWriter, require_ready
 from robodyn_ros.control.arm.status import Status
@@ -167,7 +167,7 @@ class SettingChanges:
         # a joint that oscillates for an unknown reason may be one that another makes oscillate
         known = measured[arm.memory.oscillation.factor < 1.0].all()
         arm.program.probe.measured[:] = measured & known
-        arm.program.probe.softness[:] = np.where(loop.turned, 1.0, SOFT * loop.unexplained)
+        arm.program.probe.softness[:] = loop.softness
         arm.program.probe.use += 1.0
         arm.program.feedback.found[()] = design.found_delay > 0.0
         self.apply(design)

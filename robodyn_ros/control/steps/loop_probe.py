@@ -64,6 +64,11 @@ def under_way(m):
     return flag(m.request) & equal(m.result, UNDER_WAY)
 
 
+def obeying(p):
+    """Return 1 for each joint, 0 for one that moves against its torque: no feedback may act."""
+    return [when(soft < 1.0, 1.0, 0.0) for soft in p.softness]
+
+
 def probes(m, p):
     """Return flags of joints: which one is probed now."""
     busy = under_way(m)

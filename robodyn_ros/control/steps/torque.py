@@ -6,8 +6,8 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 from robodyn_ros.control.steps import (
-    collision, disturbance, external_law, feedback, laws, light_joints, modes, observer,
-    reflection, shutdown, transition, wrenches)
+    collision, disturbance, external_law, feedback, laws, light_joints, loop_probe, modes,
+    observer, reflection, shutdown, transition, wrenches)
 from robodyn_ros.control.terms import rows_within_limits, SUMMANDS, Term
 from robodyn_ros.dynamics.jit.flags import all_finite, all_of, any_above, equal, flag, no, when
 from robodyn_ros.dynamics.jit.flow import choose
@@ -61,8 +61,7 @@ def built_in_terms(body, flags, follows, q, qd, wrench_torque, feedback_scale, m
     contact = choose(follows & laws.one_of(p.law, laws.SHAPE), [
         lambda: nothing, lambda: observer.stable_external(
             body, m.observer.q, m.observer.external, m.springs.value)])
-    # a joint that moves against its torque gets no feedback at all
-    obeys = [when(soft < 1.0, 1.0, 0.0) for soft in p.probe.softness]
+    obeys = loop_probe.obeying(p.probe)
     # without the estimated payload, whose inertia may be too large
     known = replace(body, runtime=m.loads.known)
     x = SimpleNamespace(
@@ -131,7 +130,8 @@ def brake(body, torque, driven, free, m, p):
         passive, passive_stop.DELAY, m.acceptance.plausibility.delay))
 
     def braked():
-        part = when(passive, product(m.passive.root, m.passive.root), [1.0 for _ in q])
+        obeys = loop_probe.obeying(p.probe)
+        part = when(passive, product(obeys, product(m.passive.root, m.passive.root)), obeys)
         return walls.limit_outward(
             body, walls.brake(body, torque, q, qd, driven, m.walls, decay, part), q, qd, m.walls,
             p.walls, decay)

@@ -399,6 +399,58 @@ def test_a_motion_interrupts_the_measurement_and_a_hold_continues_it():
     assert arm.controller.loop.result is not None and not arm.controller.fault
 
 
+def held_with(settings, plant, steps, rate):
+    """Return an arm that is measured in its hold, and its largest speed, a part of the limit."""
+    control = ArmController(DYNAMICS, settings)
+    plant.reset(Q)
+    control.activate(0.0, Q, 0.0 * Q)
+    control.loop.begin()
+    now, fastest = 0.0, 0.0
+    while now < 2.0:
+        control.update_loop(wait=True)
+        torque = control.update(now, plant.q + plant.gap, plant.qd + plant.gap_rate).copy()
+        for _ in range(steps):
+            plant.step(torque)
+            rotors = np.abs(plant.qd + plant.gap_rate)
+            fastest = max(fastest, float((rotors / MODEL.velocity_limit).max()))
+        now += 1.0 / rate
+    return control, fastest
+
+
+def test_an_arm_that_nobody_has_measured_is_held_softly():
+    """Of whole feedback, rotors this light on springs oscillate beyond any speed limit."""
+    rotors, stiffness = 0.2 * likely_rotors(MODEL), 2000.0
+
+    def elastic():
+        return Plant(MODEL, 1e-3, armature=rotors, stiffness=np.full(7, stiffness))
+
+    control, soft = held_with(Settings(), elastic(), 2, 500)
+    assert soft < 0.15 and not control.fault
+    _, stiff = held_with(Settings(armature=tuple([1e-6] * 7)), elastic(), 2, 500)
+    assert stiff > 3.0 * soft
+
+
+def test_a_motion_before_the_measurement_has_the_whole_feedback():
+    arm = Late()
+    control, soft = arm.controller, arm.controller.host.program.probe.softness
+    control.loop.begin()
+    arm.run(1.0, lambda: control.update_loop(wait=True))
+    assert (soft == loop_measurement.CAUTION).all()
+    control.loop.give_way()
+    assert not soft.any()
+    arm.run(1.0, lambda: control.update_loop(wait=True))
+    assert not soft.any() and control.loop.running, 'what moved once is not made soft again'
+    control.loop.stop()
+    control.loop.begin()
+    arm.run(8.0, lambda: control.update_loop(wait=True))
+    assert control.loop.result is not None and not soft.any()
+    given = Late()
+    change_settings(given.controller, armature=likely_rotors(MODEL).tolist())
+    given.controller.loop.begin()
+    given.run(0.5, lambda: given.controller.update_loop(wait=True))
+    assert not given.controller.host.program.probe.softness.any(), 'rotors that are given'
+
+
 def test_a_motion_begins_after_the_doublet_that_is_under_way():
     arm = Late(noise=0.0)
     loop, probe = arm.controller.loop, arm.controller.host.memory.probe

@@ -184,9 +184,11 @@ class LoopMeasurement:
         """Measure all joints, from the next hold on."""
         self._clear()
         self.result, self._begun = None, True
-        # rotors that are given were measured
         design = self._arm.design
-        self._cautious = design.loop is None and not np.any(design.settings.armature)
+        # given rotors were measured; and in a soft hold a torque of the other sign shows later,
+        # for which arms are watched that their driver carries
+        self._cautious = (design.loop is None and not np.any(design.settings.armature)
+                          and not design.settings.limits.driver_compensates_gravity)
         self._pool = ThreadPoolExecutor(1, 'measurement of the loop')
 
     def stop(self) -> None:

@@ -23,6 +23,7 @@ from robodyn_ros.control.arm.loop_response import (
 from robodyn_ros.control.arm.status import Status
 from robodyn_ros.control.mode import Mode
 from robodyn_ros.control.steps import loop_probe
+from robodyn_ros.dynamics.usual_inertia import likely_rotors
 from robodyn_ros.model.per_joint import speeds
 from robodyn_ros.settings import per_joint
 
@@ -249,9 +250,9 @@ class LoopMeasurement:
     def _soften(self) -> None:
         """Reduce the feedback; a joint that moves against its torque has none."""
         p, loop = self._arm.program, self._arm.design.loop
-        soft = np.full_like(p.probe.softness, CAUTION if self._cautious else 0.0)
-        if loop is not None:
-            soft[:] = loop.softness
+        # light joints have feedback for the smaller of inertia and likely rotor already
+        heavy = self._arm.design.gains.inertia > likely_rotors(self._arm.model)
+        soft = CAUTION * (heavy & self._cautious) if loop is None else loop.softness
         for each in self._joints:
             soft[each.index] = 1.0 if each.turned else min(soft[each.index], SOFT)
         if (soft == p.probe.softness).all():

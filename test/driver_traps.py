@@ -21,11 +21,11 @@ from robodyn_ros.control.rollout import ENDINGS
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.jit import blocks
 from robodyn_ros.dynamics.loads import with_slots
-from robodyn_ros.exceptions import RobodynError
+from robodyn_ros.exceptions import RobodynError, StateError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.model.per_joint import COMMAND
 from robodyn_ros.settings import with_values
-from robodyn_ros.safety.drive import Program
+from robodyn_ros.safety.drive import falls_in_silence, Program
 from robodyn_ros.simulation import Plant
 from robodyn_ros.simulation.driver import Driver, DriverSettings
 from robodyn_ros.trajectory import TrajectoryPoint
@@ -62,6 +62,7 @@ def _first(n, values):
 
 # by name: what it changes for n joints; of the driver, or `answer`: of the parameter
 # driver_compensates_gravity, `killed`: the controller in a motion, `ended`: deactivated at rest,
+# `gains`: that are commanded where the driver takes any, and nobody said that the arm may fall,
 # `friction`: part that is left, `rate`: of the states
 TRAPS = {
     'none': lambda n: {},
@@ -84,6 +85,7 @@ TRAPS = {
     'states at 30 Hz': lambda n: {'rate': 30.0},
     'deactivated, motors disabled': lambda n: {'ended': True, 'silence': 'disable'},
     'killed, torque repeated': lambda n: {'killed': True},
+    'killed, gains of 1 N m/rad': lambda n: {'killed': True, 'gains': (1.0, 0.1)},
     'killed, motors damp': lambda n: {'killed': True, 'silence': 'damp'},
     'killed, motors disabled': lambda n: {'killed': True, 'silence': 'disable'}}
 
@@ -121,6 +123,7 @@ class Run:
         told = carried if change.pop('answer', True) else not carried
         part = change.pop('gravity_error', 1.0) * carried
         self._killed, friction = change.pop('killed', False), change.pop('friction', 1.0)
+        weak = change.pop('gains', None)
         self._ended, self._measures = change.pop('ended', False), trap in MEASURED
         rate = min(change.pop('rate', profile.state.rate), profile.state.rate)
         self.dynamics = dynamics = dynamics_of(n)
@@ -145,6 +148,11 @@ class Run:
         self._drives = np.zeros(blocks.size(Program, {'joints': n}))
         p = blocks.views(Program, self._drives, {'joints': n})
         p.scale[:], p.commanded[()] = 1.0, 'kp' in self._has
+        if p.commanded and profile.command.kp:
+            p.kp[:], p.kd[:] = weak or (profile.command.kp, profile.command.kd)
+        # the user has said that it may fall, as a step asks for
+        self._falls = '' if weak is None else falls_in_silence(
+            dynamics, p, told, profile.command.silence)
         self._function = drive.function(self.control.host.compiled.dimensions)
         self._command = np.full((len(COMMAND), n), np.nan)
         self._motors = np.zeros(n)
@@ -201,6 +209,8 @@ class Run:
         try:
             control.activation.check_state(position, velocity)
             control.activation.check_effort(position, velocity, effort, self.told)
+            if self._falls:
+                raise StateError(f'when commands stop, {self._falls}')
         except RobodynError as error:
             self.named = f'refused: {error}'
             return self

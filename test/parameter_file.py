@@ -87,7 +87,8 @@ drive_kd: [1.0]
   a number that stays. Only efforts in a JointState: `['name:names', 'effort:effort']`.
 - **The drive makes** effort + kp (position - q) + kd (velocity - qd). The controller subtracts the
   share of the gains from the effort, so that at the state that is answered the sum is the torque
-  of the law. Gains act in modes with a reference; floating they are 0.
+  of the law. Gains act in modes with a reference; floating they are 0. Commanded is the reference
+  half an interval later: about one that stands still they would brake an arm that follows.
 - **Without `kp`** the position is the measured one, in which a spring of the drive adds nothing,
   and the velocity is 0. A damping that the drive always has is `drive_kd`, and is compensated.
   Set a stiffness k of the drive to 0 there: about a position that is old by pi sqrt(I / 2 k),
@@ -95,7 +96,9 @@ drive_kd: [1.0]
 - **In silence** the drive repeats the last command. With commanded gains a moving joint comes to
   rest after (|torque - g| + kd |qd|) / (kp - k), where g is its gravity torque and k = |dg/dq|;
   with kp below k nothing holds it, and with kp = 0 it falls as with efforts alone. The last
-  command of a controller that ends holds the arm where it is.
+  command of a controller that ends holds the arm where it is. **An arm that falls then is not
+  activated** before somebody has said that it may (`silence.may_fall: true`): with gains below k,
+  or where the drives damp or disable the motors without commands (`silence.drives`).
 - `effort_scale` is the effort of commands and states for 1 N m at the joint: a factor, a unit, a
   sign. `effort_quantum` is the size of the steps that the drive makes; torques are rounded to it.
 - **A guard commands by the same message**: give it the same parameters. Its torque leaves as that

@@ -110,7 +110,8 @@ def test_controllers_command_these_joints(name):
         assert own['interface_name'] == profile.command.interface
     else:
         assert own['block'] == arms.parameters_of(name, profile)['shared_block']
-        assert own['drive_kp'] == own['drive_kd'] == [0.0] * len(profile.joints)
+        assert own['drive_kp'] == list(profile.command.kp)
+        assert own['drive_kd'] == list(profile.command.kd)
 
 
 @pytest.mark.parametrize('name', NAMES)
@@ -294,8 +295,11 @@ def test_a_simulated_driver_is_that_of_its_profile(tmp_path, capsys):
 def test_what_becomes_of_an_arm_in_silence_is_told(capsys):
     for name, text, habits in (
             ('ur', 'the last torque stays for ever', ('repeat', 0.1)),
+            ('yam', 'with its gains the arm comes to rest', ('repeat', 0.1)),
             ('rebot', 'after 0.5 s the motors are disabled: the arm falls', ('disable', 0.5))):
         assert main(['arm', 'show', name]) == 0
         assert text in ' '.join(capsys.readouterr().out.split())
         simulated = arms.simulator_of(arms.load(name)[1].named(''))
         assert (simulated['driver.silence'], simulated['driver.silence_after']) == habits
+        told = arms.parameters_of(name, arms.load(name)[1].named(''))
+        assert told.get('silence.drives', 'repeat') == habits[0]

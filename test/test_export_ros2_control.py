@@ -369,14 +369,16 @@ def test_drives_with_gains_get_the_torque_of_the_cycle(arm):
     assert arm.ask('c')
     for k in range(400):
         t = 1e-3 * k
-        arm.follow(START + 0.2 * (1.0 - np.cos(2.0 * t)), np.full(2, 0.4 * np.sin(2.0 * t)),
-                   np.full(2, 0.8 * np.cos(2.0 * t)))
+        to, speed = START + 0.2 * (1.0 - np.cos(2.0 * t)), np.full(2, 0.4 * np.sin(2.0 * t))
+        arm.follow(to, speed, np.full(2, 0.8 * np.cos(2.0 * t)))
         state = arm.q.copy(), arm.qd.copy()
         arm.update()
         effort, q, qd, kp, kd = arm.drive(*gains)
         np.testing.assert_array_equal([kp, kd], gains)
-        np.testing.assert_allclose(kp * (q - state[0]) + kd * (qd - state[1]) + effort, arm.torque,
-                                   atol=1e-12)
+        np.testing.assert_allclose(kp * (to - state[0]) + kd * (speed - state[1]) + effort,
+                                   arm.torque, atol=1e-9)
+        if k > 10:  # half an update later
+            np.testing.assert_allclose(q - to, 5e-4 * speed, rtol=0.02, atol=1e-9)
         # a damping that the drive always has, and a stiffness that is not known
         effort, q, qd, kp, _ = arm.drive(*gains, commanded=False)
         np.testing.assert_array_equal([q, qd, kp], [state[0], *np.zeros((2, 2))])

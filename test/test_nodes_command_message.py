@@ -121,7 +121,11 @@ def test_wrong_commands_are_not_read():
     (FIVE[:4] + FIVE[-1:], (), (2.0, 1.0)),       # position and effort, a damping of the drive
     (FIVE[-1:], (), (2.0, 1.0))])                 # efforts alone
 def test_the_drive_makes_the_torque_of_the_cycle(fields, kp, kd):
-    """Whatever the gains, at the state that is answered; and at rest in the last command."""
+    """
+    Whatever the gains, at the state that is answered; and at rest in the last command.
+
+    Commanded is the reference half an interval later.
+    """
     loop = arm()
     control = loop.control
     names = control.model.joint_names
@@ -138,12 +142,15 @@ def test_the_drive_makes_the_torque_of_the_cycle(fields, kp, kd):
     command = writer.message.read(deserialize_message(writer.write(torque), writer.message.type))
     effort, position, velocity, k, commanded = command
     commands = 'points.1.positions:kp' in fields
-    share = (k * (position - memory.q) + commanded * (velocity - memory.qd) if commands
+    to, ahead = memory.motion.reference, 0.5 * float(memory.feedback.usual)
+    share = (k * (to.q - memory.q) + commanded * (to.qd - memory.qd) if commands
              else d * (0.0 - memory.qd))
     np.testing.assert_allclose(effort / scale + share, torque, rtol=1e-12, atol=1e-12)
     if commands:
         np.testing.assert_array_equal(k, gains['drive_kp'])
-        np.testing.assert_array_equal(position, memory.motion.reference.q)
+        assert 2e-4 < ahead < 5e-2
+        np.testing.assert_allclose([position, velocity], [
+            to.q + ahead * to.qd, to.qd + ahead * to.qdd], rtol=1e-12)
     elif 'points.0.positions:position' in fields:
         np.testing.assert_array_equal(position, memory.q)
     assert np.abs(memory.qd).max() > 0.0
@@ -164,12 +171,18 @@ def test_a_driver_rounds_nothing_of_what_it_gets():
     np.testing.assert_allclose(read.data, [0.1234, -0.5, 2 * 0.063], rtol=1e-15)
 
 
-def test_gains_that_do_not_hold_the_arm_in_silence_are_named():
-    dynamics = Dynamics(MODEL)
-    five = {'command_type': FORMS[2][0], 'command_fields': FIVE}
-    weak = writer_of({**five, 'drive_kp': (500.0, 0.5, *[500.0] * 5)}, MODEL.joint_names)
-    assert "drive_kp 0.5 of joint 'joint2' does not hold it" in weak.in_silence(dynamics, False)
-    assert weak.in_silence(dynamics, True) == ''
-    assert writer_of({**five, 'drive_kp': (500.0,)}, MODEL.joint_names).in_silence(
-        dynamics, False) == ''
-    assert writer_of({}, MODEL.joint_names).in_silence(dynamics, False) == ''
+@pytest.mark.parametrize('gains, compensates, silence, words', [
+    ((500.0, 0.5, *[500.0] * 5), False, 'repeat', "drive_kp 0.5 of joint 'joint2' does not hold"),
+    ((500.0,), False, 'repeat', ''), ((0.0,), False, 'repeat', 'drive_kp 0 of joint'),
+    ((0.0,), True, 'repeat', ''), (None, False, 'repeat', ''), ((500.0,), False, 'damp', 'sinks'),
+    (None, True, 'damp', ''), ((500.0,), True, 'disable', 'falls')])
+def test_an_arm_that_falls_in_silence_is_known(gains, compensates, silence, words):
+    writer = writer_of({} if gains is None else {
+        'command_type': FORMS[2][0], 'command_fields': FIVE, 'drive_kp': gains}, MODEL.joint_names)
+    why = writer.falls_in_silence(Dynamics(MODEL), compensates, silence)
+    assert words in why and bool(words) == bool(why)
+    if 'does not hold' in why:  # what is asked for is enough
+        needed = float(why.split()[-4])
+        enough = writer_of({'command_type': FORMS[2][0], 'command_fields': FIVE,
+                            'drive_kp': tuple(np.maximum(gains, needed))}, MODEL.joint_names)
+        assert enough.falls_in_silence(Dynamics(MODEL), compensates, silence) == ''

@@ -1,4 +1,4 @@
-"""The guard of an arm whose drives take more than efforts."""
+"""Arms whose drives take more than efforts: activation, and their guard."""
 
 import signal
 
@@ -77,3 +77,19 @@ def test_drives_with_gains_are_guarded(form):
             np.testing.assert_array_equal(last[name], np.resize(commanded, MODEL.nv))
         probe.spin_for(1.0)
         assert arm.moved(1.0) < 2e-3
+
+
+@pytest.mark.parametrize('given, reason', [
+    ({'command_type': KIND, 'command_fields': FIVE, 'drive_kp': [1.0]},
+     "drive_kp 1 of joint 'joint2' does not hold the arm against gravity"),
+    ({'silence.drives': 'disable'}, 'the drives disable the motors: the arm falls')])
+def test_an_arm_that_falls_in_silence_is_not_taken_over_unless_it_may(given, reason):
+    message = {name: given[name] for name in ('command_type', 'command_fields') if name in given}
+    with simulator(**message):
+        with controller(**given) as waits:
+            waits.wait_for_output('waiting: when commands stop, the drives')
+            assert reason in waits.output and 'silence.may_fall: true' in waits.output
+            assert ACTIVE not in waits.output
+        with controller(**given, **{'silence.may_fall': True}) as falls:
+            falls.wait_for_output(ACTIVE)
+            falls.wait_for_output(reason)

@@ -23,6 +23,8 @@ def parameters_of(name: str, profile: Profile) -> dict[str, object]:
             'effort_scale': command.scale, 'effort_quantum': command.quantum,
             'drive_kp': command.kp, 'drive_kd': command.kd}
     result = {'command_joints': list(profile.joints), **given}
+    if command.silence != 'repeat':
+        result['silence.drives'] = command.silence
     if profile.command.way == PLUGIN:
         result.update(loop='controller_manager', shared_block=f'/robodyn.{name}')
     else:

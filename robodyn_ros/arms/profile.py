@@ -91,7 +91,9 @@ class CommandFacts:
     @property
     def in_silence(self) -> str:
         """Return what becomes of an arm whose controller was killed."""
-        return {'repeat': 'the last torque stays for ever: an arm that moves goes on',
+        return {'repeat': 'the last torque stays for ever: an arm that moves goes on'
+                if not any((*self.kp, *self.kd)) else
+                'the last command stays for ever: with its gains the arm comes to rest',
                 'damp': f'after {self.silence_after:g} s the motors damp: an arm that the '
                 'controller carries sinks',
                 'disable': f'after {self.silence_after:g} s the motors are disabled: the arm '

@@ -10,14 +10,11 @@ import numpy as np
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.jit import blocks
 from robodyn_ros.dynamics.jit.function import Function
-from robodyn_ros.dynamics.usual_inertia import sampled_poses
 from robodyn_ros.exceptions import ParameterError
 from robodyn_ros.model.per_joint import COMMAND
 from robodyn_ros.nodes.command_message import CommandMessage, CommandSettings, DriveSettings
 from robodyn_ros.safety import drive
 from robodyn_ros.settings import per_joint
-
-_POSES, _SHIFT = 32, 1e-4  # poses that are tried; rad or m of differences
 
 
 class CommandWriter:
@@ -100,6 +97,10 @@ class CommandWriter:
         command = np.zeros(len(COMMAND) * n)
         return self.function.bound(torque, answered, self.drives, command), (torque, command)
 
+    def falls_in_silence(self, dynamics: Dynamics, compensates: bool, silence: str) -> str:
+        """Return why the arm falls when commands stop, see `drive.falls_in_silence`."""
+        return drive.falls_in_silence(dynamics, self._p, compensates, silence)
+
     def write(self, torque: np.ndarray, stamp: int = 0, last: bool = False) -> bytes:
         """
         Return the message of a torque.
@@ -123,17 +124,3 @@ class CommandWriter:
     def torque_of(self, message: Any, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """Return the torque that drives make of a message (raises as `CommandMessage.read`)."""
         return drive.torque_of(self.message.read(message), q, qd, self._p)
-
-    def in_silence(self, dynamics: Dynamics, compensates: bool) -> str:
-        """Return which joint the commanded gains do not hold in silence; '' if they hold all."""
-        kp, model = self._p.kp, dynamics.model
-        if not self.holds or compensates:
-            return ''
-        needed = np.max([[abs(dynamics.gravity(q + each) - dynamics.gravity(q))[j] / _SHIFT
-                          for j, each in enumerate(_SHIFT * np.eye(model.nv))]
-                         for q in sampled_poses(model, _POSES)], axis=0)
-        j = int(np.argmax(needed - kp))
-        return '' if (kp > needed).all() else (
-            f'in silence the drives repeat the last command: drive_kp {kp[j]:g} of joint '
-            f"'{model.joint_names[j]}' does not hold it against gravity, more than "
-            f'{needed[j]:.3g} {model.effort_units[j]}/{model.position_units[j]} does')

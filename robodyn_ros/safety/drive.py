@@ -5,7 +5,9 @@ A drive makes the torque effort + kp (position - q) + kd (velocity - qd). The ef
 is the wanted torque less the share of these gains, so that the whole is that torque at the state
 which it answers; between two states, and in silence, the gains act at once.
 
-Gains that are commanded act about a reference, where there is one; otherwise they are 0. Without
+Gains that are commanded act about a reference, where there is one; otherwise they are 0. What is
+commanded is the reference in the middle of the time until the next command: about a reference that
+stands still meanwhile they would brake an arm that follows. Without
 commanded gains the position is that of the state, in which a spring adds nothing, and the velocity
 is 0: a damping that the drive always has is given as `kd`, and compensated.
 
@@ -19,13 +21,18 @@ from __future__ import annotations
 
 import numpy as np
 
+from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.jit import machine
 from robodyn_ros.dynamics.jit.blocks import block, joints, scalar, size, unpack
 from robodyn_ros.dynamics.jit.flags import flag, no, when
 from robodyn_ros.dynamics.jit.function import Function
 from robodyn_ros.dynamics.jit.nested import flatten
 from robodyn_ros.dynamics.jit.trace import nearest
+from robodyn_ros.dynamics.usual_inertia import sampled_poses
 from robodyn_ros.model.per_joint import COMMAND
+
+_POSES, _SHIFT = 32, 1e-4  # poses that are tried; rad or m of differences
+_SMALL = 1e-3  # part of the largest stiffness of gravity that is none
 
 
 @block
@@ -46,7 +53,7 @@ class State:
     qd: list = joints('rad/s', 'Velocity.')
 
 
-def command(torque, state, reference, follows, p):
+def command(torque, state, reference, ahead, follows, p):
     """
     Return the command of a torque, see `COMMAND`.
 
@@ -54,8 +61,9 @@ def command(torque, state, reference, follows, p):
     ----------
     torque : list
         Wanted torque, in N m or N.
-    state, reference : State
-        The state that it answers; where commanded gains act about.
+    state, reference, ahead : State
+        The state that it answers; the reference then, and in the middle of the time until the
+        next command, which is where commanded gains act about.
     follows : scalar
         Flag: there is a reference.
     p : Program
@@ -65,11 +73,12 @@ def command(torque, state, reference, follows, p):
     zero = [0.0] * len(torque)
     last = flag(p.last)
     guided = flag(p.commanded) & flag(follows) & no(last)
-    position, velocity = when(guided, [reference.q, reference.qd], [state.q, zero])
+    position, velocity = when(guided, [ahead.q, ahead.qd], [state.q, zero])
     kp, kd = when(guided | flag(p.commanded) & last, [p.kp, p.kd], [zero, zero])
     damping, speed = when(flag(p.commanded), kd, p.kd), when(last, zero, state.qd)
-    share = [k * (to - q) + d * (wanted - qd) for k, d, to, wanted, q, qd in zip(
-        kp, damping, position, velocity, state.q, speed)]
+    to, wanted = when(guided, [reference.q, reference.qd], [state.q, zero])
+    share = [k * (r - q) + d * (v - qd) for k, d, r, v, q, qd in zip(
+        kp, damping, to, wanted, state.q, speed)]
     effort = [scale * when(step, step * nearest((whole - part) / when(step, step, 1.0)),
                            whole - part)
               for whole, part, step, scale in zip(torque, share, p.quantum, p.scale)]
@@ -95,13 +104,53 @@ def torque_of(rows: np.ndarray, q: np.ndarray, qd: np.ndarray, p) -> np.ndarray:
     return effort / p.scale + kp * (position - q) + damping * (velocity - qd)
 
 
+def falls_in_silence(dynamics: Dynamics, p, compensates: bool, silence: str) -> str:
+    """
+    Return why an arm that needs gravity torque falls when commands stop; '' if it does not.
+
+    Where efforts alone are commanded and repeated, nothing can be done about it: also ''.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+        The arm.
+    p : namespace
+        Arrays as of `Program`.
+    compensates : bool
+        Whether the driver adds the gravity torque.
+    silence : str
+        What the drives do without commands: repeat the last one, damp, or disable the motors.
+
+    """
+    if silence == 'disable':
+        return 'the drives disable the motors: the arm falls'
+    if compensates:
+        return ''
+    if silence == 'damp':
+        return 'the drives only damp: the arm sinks'
+    if not p.commanded:
+        return ''
+    model, lowest, largest = dynamics.model, np.inf, 0.0
+    for q in sampled_poses(model, _POSES):
+        slope = np.array([dynamics.gravity(q + each) - dynamics.gravity(q)
+                          for each in _SHIFT * np.eye(model.nv)]) / _SHIFT
+        values, vectors = np.linalg.eigh(np.diag(p.kp) + 0.5 * (slope + slope.T))
+        largest = max(largest, np.abs(slope).max())
+        if values[0] < lowest:
+            lowest, j = values[0], int(np.argmax(np.abs(vectors[:, 0])))
+    return '' if lowest >= -_SMALL * largest else (
+        f'the drives repeat the last command: drive_kp {p.kp[j]:.3g} of joint '
+        f"'{model.joint_names[j]}' does not hold the arm against gravity, "
+        f'{np.ceil(p.kp[j] - lowest):.3g} {model.effort_units[j]}/{model.position_units[j]} would')
+
+
 def without_reference(count: int) -> Function:
     """Return `command` over arrays for so many joints: torque, state, drives -> command."""
     n = {'joints': count}
 
     def body(torque, state, p):
         at = unpack(State, state, n)
-        return flatten(command(torque, at, at, 0.0, unpack(Program, p, n)))
+        return flatten(command(torque, at, at, at, 0.0, unpack(Program, p, n)))
 
     return Function(body, {'torque': count, 'state': size(State, n), 'drive': size(Program, n)},
                     {'command': len(COMMAND) * count}, cache=machine.default_cache())

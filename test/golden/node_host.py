@@ -97,7 +97,7 @@ class _Wiring(components.Components):
             components.PolledSubscription = subscription
         self.activation = components.Activation(
             node, controller, self.cycle, self.states, self.guard, self.other_commanders,
-            values.control.limits.driver_compensates_gravity, '')
+            values.control.limits.driver_compensates_gravity, '', '', False)
         self.writer = self._output.writer
         self.law_clock, self._sent, self._send = self._clock, sent, self._output.command
         self._output.command, self.commands = self._command, self._output.topic

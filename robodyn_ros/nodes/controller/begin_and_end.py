@@ -54,6 +54,10 @@ class Activation:
         user has not said so, and only a simulated arm is activated.
     cut_off : str
         Why a real arm is not taken over with this tip; '' if it may be.
+    falls : str
+        Why the arm falls when commands stop; '' if it does not, or needs no gravity torque.
+    may_fall : bool
+        Whether the user has said that it may.
 
     Attributes
     ----------
@@ -64,13 +68,16 @@ class Activation:
 
     def __init__(self, node: Node, controller: ArmController, cycle: ControlLoop,
                  states: StateInput, guard: GuardLink, other_commanders: OtherCommanders,
-                 driver_compensates_gravity: bool | None, cut_off: str):
+                 driver_compensates_gravity: bool | None, cut_off: str, falls: str,
+                 may_fall: bool):
         self._node, self._controller = node, controller
         self._cycle, self._states, self._guard = cycle, states, guard
         self._other_commanders = other_commanders
         self._driver_compensates_gravity = driver_compensates_gravity
         self._carried = _carried(controller) if driver_compensates_gravity is None else ''
         self._cut_off = cut_off
+        self._falls = falls if falls and _carried(controller) else ''
+        self._may_fall = may_fall
         self._log = node.get_logger()
         self._logged: dict[str, float] = {}
         self.waits = ''
@@ -108,6 +115,8 @@ class Activation:
         self._log.info('active: the arm floats' if self._controller.mode is Mode.FLOAT
                        else 'active: the arm is held where it is'
                        + (f'; next is {mode}' if mode in EXTERNAL_LAWS else ''))
+        if self._falls:
+            self._log.warning(f'when commands stop, {self._falls}')
 
     def _check(self) -> str:
         """Raise if the arm is not ready; return what could not be checked, or ''."""
@@ -145,6 +154,10 @@ class Activation:
                              'that moves the joints')
         if self._cut_off and publishers != {SIMULATOR}:
             raise StateError(self._cut_off)
+        if self._falls and not self._may_fall:
+            raise StateError(f'when commands stop, {self._falls}. Support it, and start with '
+                             'silence.may_fall: true'
+                             + (', or raise drive_kp' if 'drive_kp' in self._falls else ''))
         return controller.activation.check_effort(states.q, states.qd, states.effort,
                                                   bool(self._driver_compensates_gravity))
 

@@ -117,7 +117,8 @@ class Components:
                                      self.other_commanders,
                                      values.control.limits.driver_compensates_gravity
                                      if table.given(_GRAVITY) else None,
-                                     problem_of_tip(robot, values.robot))
+                                     problem_of_tip(robot, values.robot),
+                                     self._falls, values.silence.may_fall)
         self._open_inputs(node, values)
         self._configuration = ConfigurationPublisher(node, self.controller, table,
                                                      self._output.topic)
@@ -141,9 +142,9 @@ class Components:
         shared = values.loop == SHARED
         writer = CommandWriter(model.joint_names, values.command, values.drives,
                                drive.function(controller.host.compiled.dimensions))
-        if weak := writer.in_silence(controller.dynamics,
-                                     values.control.limits.driver_compensates_gravity):
-            log.warning(weak)
+        self._falls = writer.falls_in_silence(
+            controller.dynamics, values.control.limits.driver_compensates_gravity,
+            values.silence.drives)
         self._clock = clock = ControllerClock(
             node.get_clock(), controller.status.states.offset, values.lockstep, _simulated(node))
         self._output = output = TorqueOutput(

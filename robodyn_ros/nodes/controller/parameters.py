@@ -33,6 +33,19 @@ class GuardSettings:
         0.5, 'Silence after which the guard counts as gone.', 's', 0.1, 10.0, read_only=True)
 
 
+@settings('silence')
+class SilenceSettings:
+    """Drives when no command comes, as after the end of this process."""
+
+    drives: str = parameter(
+        'repeat', 'What they do: repeat the last command for ever, as behind a '
+        'forward_command_controller, damp, or disable the motors.',
+        choices=('repeat', 'damp', 'disable'), read_only=True)
+    may_fall: bool = parameter(
+        False, 'Whether the arm may fall then. Otherwise an arm is not activated that falls '
+        'because of silence.drives, or of a drive_kp below what gravity needs.', read_only=True)
+
+
 @settings()
 class ControllerSettings:
     """Parameters of the controller node."""
@@ -44,6 +57,7 @@ class ControllerSettings:
         read_only=True)
     command: CommandSettings = group(CommandSettings, '')
     drives: DriveSettings = group(DriveSettings, '')
+    silence: SilenceSettings = group(SilenceSettings)
     loop: str = parameter(
         'auto', 'Loop from joint state to torque: native (a thread in machine code, which waits '
         'for no Python), python, auto: native where it is possible, or controller_manager: an '

@@ -12,7 +12,7 @@ from robodyn_ros.dynamics.jit.flags import all_of, any_of, equal, finite, flag, 
 from robodyn_ros.dynamics.jit.flow import (
     call, choose, FunctionTable, iterate, lookup, search_sorted, Table)
 from robodyn_ros.dynamics.jit.function import Function
-from robodyn_ros.dynamics.jit.lists import Lists
+from robodyn_ros.dynamics.jit.lists import ListLayout
 from robodyn_ros.dynamics.jit.trace import (
     absolute, floor, like, maximum, minimum, nearest, select, sincos, sqrt)
 
@@ -154,9 +154,10 @@ class RandomListProgram(RandomProgram):
     def __init__(self, seed, length):
         super().__init__(seed)
         self.length = n = length
-        self.arguments = {'x': Lists([*[1] * SINGLES, *[n] * LISTS]), 'table': Table(
-            Lists([1, n, n])), 'functions': FunctionTable((Lists([n]), Lists([n])), Lists([n, n]))}
-        self.results = {'lists': Lists([n] * 4), 'singles': 2}
+        self.arguments = {
+            'x': ListLayout([*[1] * SINGLES, *[n] * LISTS]), 'table': Table(ListLayout([1, n, n])),
+            'functions': FunctionTable((ListLayout([n]), ListLayout([n])), ListLayout([n, n]))}
+        self.results = {'lists': ListLayout([n] * 4), 'singles': 2}
         self.functions = [Function(lambda a, b, own=own: own(a, b), {'a': n, 'b': n}, {
             'c': 2 * n}) for own in CALLED_LISTS.values()]
 

@@ -19,7 +19,7 @@ from robodyn_ros.dynamics.jit.flags import (
 from robodyn_ros.dynamics.jit.flow import (
     call, choose, FunctionTable, inverse, iterate, lookup, search_sorted, Table)
 from robodyn_ros.dynamics.jit.function import Function
-from robodyn_ros.dynamics.jit.lists import Lists
+from robodyn_ros.dynamics.jit.lists import ListLayout
 from robodyn_ros.dynamics.jit.trace import absolute, floor, maximum, minimum, nearest, sincos, sqrt
 from robodyn_ros.exceptions import ArgumentError, KernelError
 from robodyn_ros.model import RobotModel
@@ -321,8 +321,8 @@ def test_of_two_zeros_the_second_is_smaller_and_larger():
 
 
 def test_zeros_in_vectors_of_constants_keep_their_sign():
-    made = Function(lambda x: [[maximum(a, -0.0) for a in x], [-0.0, 0.0]], {'x': Lists([2])},
-                    {'y': Lists([2, 2])})
+    made = Function(lambda x: [[maximum(a, -0.0) for a in x], [-0.0, 0.0]], {'x': ListLayout([2])},
+                    {'y': ListLayout([2, 2])})
     assert made.program().packed
     assert np.signbit(made([0.0, -1.0])).tolist() == [True, True, True, False]
 
@@ -331,7 +331,7 @@ def test_joints_with_equal_constants_are_computed_with_the_others():
     """The numbers `low - x[0]` of such joints are one node, which has no place in a list."""
     def moved(limits):
         made = Function(lambda x: [[maximum(q, low - x[0]) * q for q, low in zip(x[1:], limits)]],
-                        {'x': Lists([1, 5])}, {'y': Lists([5])})
+                        {'x': ListLayout([1, 5])}, {'y': ListLayout([5])})
         q = np.array([-3.0, 0.5, -1.5, 2.0, NAN])
         np.testing.assert_array_equal(made([1.0, *q]), np.maximum(q, np.subtract(limits, 1)) * q)
         return made.program().operation_count()

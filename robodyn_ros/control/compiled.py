@@ -22,7 +22,7 @@ from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.dynamics.jit import blocks
 from robodyn_ros.dynamics.jit.flow import FunctionTable, Table
 from robodyn_ros.dynamics.jit.function import Function
-from robodyn_ros.dynamics.jit.lists import Lists
+from robodyn_ros.dynamics.jit.lists import ListLayout
 from robodyn_ros.dynamics.jit.machine import LOGGER
 from robodyn_ros.exceptions import KernelError
 from robodyn_ros.model.per_joint import speeds
@@ -81,13 +81,13 @@ class CompiledCycle:
         self.name = model.name
         self._dynamics = dynamics
         self._arguments = dynamics, link, learning_link, slot, longest_pause
-        terms = Lists([n] * len(Term))
+        terms = ListLayout([n] * len(Term))
         self.dimensions = d = {
             'joints': n, 'triangle': n * (n + 1) // 2,
-            'bodies': Lists([1] * model.nb), 'wrenches': Lists([6] * model.nb),
-            'runtime': dynamics.runtime.size, 'motion': Lists([n] * len(laws.MOTION)),
+            'bodies': ListLayout([1] * model.nb), 'wrenches': ListLayout([6] * model.nb),
+            'runtime': dynamics.runtime.size, 'motion': ListLayout([n] * len(laws.MOTION)),
             'terms': terms, 'task': 6,
-            'pose': 12, 'feedback': Lists([n] * 2 * n), 'pseudo_inertia': 16,
+            'pose': 12, 'feedback': ListLayout([n] * 2 * n), 'pseudo_inertia': 16,
             'report': laws.REPORT, 'samples': loop_probe.SAMPLES, 'edges': loop_probe.EDGES}
         lower, upper, speeds = _joint_bounds(model)
         frame, learning_frame = dynamics.frame(link), dynamics.frame(learning_link)
@@ -98,8 +98,8 @@ class CompiledCycle:
             speeds=list(map(float, speeds)), dimensions=d)
         self.sizes = {name: blocks.size(cls, d) for name, cls in BLOCKS.items()}
         runtime, arrays, gains, task, share, limit = laws.sizes(d)
-        inputs = (Lists([runtime]), _rows(arrays, n), gains, task, share, Lists([limit]))
-        outputs = Lists([*[n] * len(SUMMANDS), laws.REPORT])
+        inputs = (ListLayout([runtime]), _rows(arrays, n), gains, task, share, ListLayout([limit]))
+        outputs = ListLayout([*[n] * len(SUMMANDS), laws.REPORT])
         self.tables: dict[str, FunctionTable] = {'laws': FunctionTable(inputs, outputs)}
         self.functions: dict[str, list[Function]] = {'laws': [
             self._function(f'law {name}', laws.body_of(name, tree, frame, d),
@@ -118,10 +118,10 @@ class CompiledCycle:
         accepts = [blocks.size(cls, d) for cls in (
             acceptance.State, acceptance.Memory, acceptance.Program)]
         self._add_table('accept', acceptance.body_of(d), (*accepts, 1 + n), accepts[1])
-        segment = Lists([1, *_rows(path.columns(n) - 1, n).sizes])
+        segment = ListLayout([1, *_rows(path.columns(n) - 1, n).sizes])
         self.function = self._function(
             'cycle', self._body, {**self.tables, 'path': Table(segment), **self.sizes},
-            {'torque': Lists([n]), 'next': self.sizes['memory']},
+            {'torque': ListLayout([n]), 'next': self.sizes['memory']},
             {key: value for key, value in vars(self.robot).items() if key != 'tree'})
         self.rows = np.zeros(len(laws.NAMES) + 1, dtype=np.int64)
         self._copies: list[weakref.ref] = []
@@ -314,16 +314,16 @@ def _of_part(function: Callable, structure) -> Callable:
     return lambda *values: function(structure, *values)
 
 
-def _rows(size: int, row: int) -> Lists:
+def _rows(size: int, row: int) -> ListLayout:
     """Return the lengths of lists with `row` numbers each."""
-    return Lists([row] * (size // row))
+    return ListLayout([row] * (size // row))
 
 
-def _length(size, dimensions: Mapping[str, int]) -> Lists:
+def _length(size, dimensions: Mapping[str, int]) -> ListLayout:
     """Return a length of `body.length` as lists."""
     factor, name, *more = size if isinstance(size, tuple) else (1, size)
     length = dimensions.get(name, name)
-    return Lists([*[*getattr(length, 'sizes', [length])] * factor, *more])
+    return ListLayout([*[*getattr(length, 'sizes', [length])] * factor, *more])
 
 
 def _joint_bounds(model) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

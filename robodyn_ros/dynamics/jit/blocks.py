@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from robodyn_ros.dynamics.jit.lists import Lists
+from robodyn_ros.dynamics.jit.lists import ListLayout
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.settings.declaration import dataclass_transform
 
@@ -90,7 +90,7 @@ def entries(cls: type, dimensions: Mapping[str, int]) -> list[Entry]:
     cls : type
         The block.
     dimensions : mapping of str to int
-        Length of each dimension that its fields name; `Lists` where that is several lists.
+        Length of each dimension that its fields name; `ListLayout` where that is several lists.
 
     """
     return list(_entries(cls, dimensions, '', 0))
@@ -115,9 +115,9 @@ def _entry(each: Field, dimensions, prefix: str, begin: int) -> Entry:
                  not dimension, each.metadata['unit'], each.metadata['meaning'])
 
 
-def size(cls: type, dimensions: Mapping[str, int]) -> Lists:
+def size(cls: type, dimensions: Mapping[str, int]) -> ListLayout:
     """Return the size of a block as the lengths of its lists."""
-    return Lists(each for entry in entries(cls, dimensions) for each in (
+    return ListLayout(each for entry in entries(cls, dimensions) for each in (
         [1] if entry.scalar else getattr(entry.size, 'sizes', [entry.size])))
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 WIDEST = 8  # elements of a vector
 
 
-class Lists(int):
+class ListLayout(int):
     """
     Length of a block of numbers that consists of consecutive lists.
 
@@ -21,7 +21,7 @@ class Lists(int):
 
     sizes: tuple[int, ...]
 
-    def __new__(cls, sizes: Iterable[int]) -> Lists:
+    def __new__(cls, sizes: Iterable[int]) -> ListLayout:
         sizes = tuple(sizes)
         self = super().__new__(cls, sum(sizes))
         self.sizes = sizes

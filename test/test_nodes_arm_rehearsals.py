@@ -83,6 +83,8 @@ def test_a_first_launch_is_rehearsed(name, tmp_path, capsys, monkeypatch):
             values.pop(key, None)
         if not profile.parameters.effort_limit:  # a step of some profiles
             values['effort_limit'] = [20.0] * len(profile.joints)
+        if profile.command.silence != 'repeat':  # and another one
+            values['silence.may_fall'] = True
     path.write_text(yaml.safe_dump(table))
     command = [sys.executable, '-m', 'robodyn_ros.cli.main', 'arm', name, *options, '--simulate']
     with Started(command, tmp_path / 'simulator.log') as simulator:

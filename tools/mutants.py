@@ -43,8 +43,9 @@ MATTER = {
     'control/steps': ('golden_logs', 'nodes_golden_logs', 'control_'),
     'control': ('control_', 'golden_logs', 'nodes_golden_logs'),
     'safety': ('safety_', 'nodes_golden_logs', 'control_acceptance', 'control_plausibility',
-               'control_cadence', 'control_braking', 'guard_torque', 'control_delay',
-               'control_faults', 'control_loop_measurement', 'golden_logs'),
+               'control_cadence', 'control_braking', 'control_recovery', 'guard_torque',
+               'nodes_command_message', 'control_delay', 'control_faults',
+               'control_loop_measurement', 'golden_logs'),
 }
 _DYNAMICS = 'test_dynamics_'
 _LONGEST = 600  # s of processor time per run of tests; what is as slow as that is noticed

@@ -78,20 +78,23 @@ def test_in_a_passive_stop_the_brake_is_as_soft_as_the_damping_that_a_joint_bear
     q, qd, one = BENT.copy(), np.zeros(7), np.ones(7)
     q[JOINT], qd[JOINT] = MODEL.upper[JOINT], 1.0
 
-    def braked_at(mode, root):
+    def braked_at(mode, root, softness=0.0):
         m = SimpleNamespace(
             predicted=SimpleNamespace(q=doubles(q), qd=doubles(qd)), walls=body.robot,
             motion=SimpleNamespace(mode=doubles(mode)), feedback=SimpleNamespace(gap=doubles(0.0)),
             oscillation=SimpleNamespace(factor=doubles(one)),
             passive=SimpleNamespace(root=doubles(root * one)), acceptance=SimpleNamespace(
                 plausibility=SimpleNamespace(delay=doubles(passive_stop.DELAY))))
-        p = SimpleNamespace(walls=SimpleNamespace(tolerance=doubles(0.01)))
+        p = SimpleNamespace(walls=SimpleNamespace(tolerance=doubles(0.01)),
+                            probe=SimpleNamespace(softness=doubles(softness * one)))
         return array(torque_step.brake(
             body, doubles(np.zeros(7)), doubles(1.0), doubles(0.0), m, p))[JOINT]
 
     firm = braked_at(modes.FLOAT, 0.5)
     assert firm < -1.0 and braked_at(modes.PASSIVE, 1.0) == pytest.approx(firm, rel=1e-12)
     assert braked_at(modes.PASSIVE, 0.5) == pytest.approx(0.25 * firm, rel=1e-12)
+    # a joint that moves against its torque would be driven by its brake
+    assert not braked_at(modes.PASSIVE, 1.0, 1.0) and not braked_at(modes.FLOAT, 1.0, 1.0)
 
 
 def test_a_trajectory_that_ends_next_to_a_limit_is_not_braked_on_its_way():

@@ -64,7 +64,7 @@ def rows(table):
 def edges():
     """Return (modes before, label, mode after) in the order of the tables."""
     result = []
-    for table in (modes.decide, modes.conclude):
+    for table in (modes.next_mode, modes.conclude):
         for conditions, mode in rows(table):
             named = ', '.join(filter(None, (CONDITIONS[each] for each in conditions)))
             if not named:

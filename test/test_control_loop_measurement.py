@@ -476,7 +476,7 @@ def test_a_joint_that_slips_one_way_says_nothing_about_its_loop():
         joint, done = loop_measurement._Joint(0, 5.0, 0.1, 2.0, 1e-3), Future()
         done.set_result((None, False))
         joint._doublets, joint.fit = [Doublet(1.0, (0.004,), times, 0.05 * speeds)], done
-        joint.judge()
+        joint.take_answer()
         assert joint.seen == seen
 
 
@@ -487,7 +487,7 @@ def test_a_joint_that_drifts_is_measured_on():
     done.set_result((None, False))
     for _ in range(2):
         joint._doublets, joint.fit = [Doublet(1.0, (0.004,), times, np.full(100, 0.03))], done
-        joint.judge()
+        joint.take_answer()
     assert not joint.over
 
 
@@ -499,7 +499,7 @@ def test_friction_that_is_most_of_the_torque_explains_any_inertia():
     speeds = np.minimum(1.5 * times, 0.017)
     for torque, known in ((0.0023, False), (0.01, True)):
         joint._doublets, joint.fit = [Doublet(torque, (0.004,), times, speeds)], done
-        joint.judge()
+        joint.take_answer()
         assert (joint.response is not None) == known and joint.over == known
 
 
@@ -526,7 +526,7 @@ def test_a_joint_that_creeps_in_its_friction_is_given_larger_doublets():
         for _ in range(2):
             joint._doublets = [Doublet(0.1, (0.004,), times, peak * np.sin(60.0 * times))]
             joint.fit = done
-            joint.judge()
+            joint.take_answer()
         assert joint.over == over and joint.response is not None
 
 
@@ -541,7 +541,7 @@ def test_a_joint_that_its_friction_holds_has_no_resonance():
         for part in (0.5, 1.0):
             joint.add(Doublet(part * 1.17e-3, edges, times, part * speeds), pool)
             assert joint.fit.result()[0].resonance > 70.0
-            joint.judge()
+            joint.take_answer()
     assert joint.result is None and joint.seen and not joint.over
 
 

@@ -114,21 +114,21 @@ def _commission(options: argparse.Namespace, robot: Robot, dynamics: Dynamics, f
                 pace=options.pace, excitation=options.duration, search=options.search,
                 seed=options.seed, given=given, ranges=options.ranges)
     # consent to motions is none to the end of the controller, after which nothing holds an arm
-    silent = options.yes and options.dry_run
+    unasked = options.yes and options.dry_run
     try:
         for number, step in enumerate(STEPS, 1):
             _do(step, f'{number}/{len(STEPS)}', work, out, options.yes)
         path = work.write_result()
         report = write_report(work, folder / 'report.html')
         out.write_line(f'\nwritten: {path}, {report}')
-        _release(work, out, silent)
+        _release(work, out, unasked)
     except Stopped:
-        _hold(work, out, silent)
+        _hold(work, out, unasked)
         out.write_line('stopped; the same command resumes here')
         return 1
     except KeyboardInterrupt:
         out.write_line()
-        _hold(work, out, silent)
+        _hold(work, out, unasked)
         out.write_line(_RESUMES)
         raise
     except (RobodynError, OSError) as error:
@@ -136,11 +136,11 @@ def _commission(options: argparse.Namespace, robot: Robot, dynamics: Dynamics, f
         if isinstance(error, OSError) and error.filename is None:  # as of a full disk
             text = f'{work.folder.path}: {error.strerror or error}'
         out.write_paragraphs([*rows, text])
-        _hold(work, out, silent)
+        _hold(work, out, unasked)
         out.write_line(_RESUMES)
         return 1
     except Exception:  # a defect, or a library that is not installed
-        _hold(work, out, silent)
+        _hold(work, out, unasked)
         raise
     finally:
         arm.stop()
@@ -204,19 +204,19 @@ def _do(step: Step, number: str, work: Work, out: Steps, yes: bool) -> None:
     work.folder.complete(step.name, result, step.moves)
 
 
-def _hold(work: Work, out: Steps, silent: bool) -> None:
+def _hold(work: Work, out: Steps, unasked: bool) -> None:
     """Hold the arm, and end the controller when the user agrees."""
     held = False
     try:
         held = work.arm.hold()
     except RobodynError as error:
         out.write_line(f'the arm could not be asked to hold: {error}')
-    _release(work, out, silent, held)
+    _release(work, out, unasked, held)
 
 
-def _release(work: Work, out: Steps, silent: bool, held: bool = True) -> None:
+def _release(work: Work, out: Steps, unasked: bool, held: bool = True) -> None:
     """Wait until the user agrees to the end of the controller."""
-    if silent or not work.started:
+    if unasked or not work.started:
         return
     question = ('The arm holds where it is. ' if held else 'The arm is not held. ') + (
         'Let the brakes in or support it: the controller ends. Is it supported?')

@@ -18,7 +18,7 @@ from robodyn_ros.control.steps.law_state import update_law_state
 from robodyn_ros.control.steps.predict import predict_state
 from robodyn_ros.control.steps.reference import advance_reference
 from robodyn_ros.control.steps.requests import (
-    apply_requests, cycle_flags, decide, NewRequests, receive)
+    apply_requests, cycle_flags, NewRequests, receive, update_mode)
 from robodyn_ros.control.steps.torque import brake, fallback, law_terms, stop_on_invalid_torque
 from robodyn_ros.control.terms import SUMMANDS, Term
 from robodyn_ros.dynamics.jit.flags import all_of, equal, no, when
@@ -55,7 +55,7 @@ def cycle(robot, functions, table, state, m, p):
     m, hit = observer.observe(Body(robot, functions, loads.runtime(m.loads), p.gains), flags,
                               state, m, p)
     # mode: float, hold, track, stop, ...; fault
-    m = decide(robot, requests, flags, hit, state, m, p)
+    m = update_mode(robot, requests, flags, hit, state, m, p)
     return choose(flags.computes, [
         lambda: (m.sent, m), lambda: compute_torque(robot, functions, table, flags, state, m, p)])
 

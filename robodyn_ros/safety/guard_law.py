@@ -38,7 +38,7 @@ _QUICK, _BEGIN = 0.1, 0.15  # s of a half wave of an oscillation; s of the begin
 _GROWN = 2.0                # half waves in a row that were larger than the one before
 _USUAL = 0.1                # weight of an interval in the usual one
 _MOVES = 0.05               # of the velocity limit: a joint moves at the takeover
-_CAREFUL, _BLEND = 1.0, 1.5  # s, of a stop whose end is not waited for; in which the hold grows
+_SOFT_STOP, _BLEND = 1.0, 1.5  # s, of a stop whose end is not waited for; in which the hold grows
 _WALLS = walls.Program(0.0, float('inf'), 1e9)
 
 
@@ -75,7 +75,7 @@ class Memory:
     verdict: limits.Verdict = part(limits.Verdict)
     walls: walls.Memory = part(walls.Memory)
     swings: float = scalar('', 'Flag: the torques have swung the arm, a passive stop follows.')
-    careful: float = scalar('', 'Part of a passive stop in the torque, before the arm is held.')
+    soft_part: float = scalar('', 'Part of a passive stop in the torque, before the arm is held.')
     begin: float = scalar('s', 'Time of the takeover.')
     state_time: float = scalar('s', 'Time of the last state.')
     interval: float = scalar('s', 'Usual time between two states.')
@@ -125,7 +125,7 @@ def started(robot, x, m, p, gravity):
     walls_ = walls.reset(robot, m.walls, _WALLS, x.q, 1.0)
     return replace(
         begun(robot, x, replace(m, walls=walls_), p), sent=sent, swings=0.0, interval=0.0,
-        careful=when((_speed(robot, x.qd) > _MOVES) & no(flag(p.borne)), 1.0, 0.0),
+        soft_part=when((_speed(robot, x.qd) > _MOVES) & no(flag(p.borne)), 1.0, 0.0),
         state_time=x.now)
 
 
@@ -133,7 +133,7 @@ def begun(robot, x, m, p):
     """Return the memory of an arm that is damped, and held where it comes to rest, from now on."""
     return replace(
         m, anchor=_within([a + v / p.damping for a, v in zip(x.q, x.qd)], m.walls),
-        hold=zeros(x.q), careful=0.0, begin=x.now,
+        hold=zeros(x.q), soft_part=0.0, begin=x.now,
         fastest=maximum(_FASTER * _speed(robot, x.qd), _SLOW),
         oscillation=replace(oscillation.restarted(m.oscillation, 1.0), time=x.now),
         passive=passive_stop.started(x.q, x.qd))
@@ -171,16 +171,16 @@ def answered(robot, arm, x, m, p):
 
     def blended():
         (firm, hold_), (soft, _) = damped(), passive()
-        return [t + m.careful * (s - t) for t, s in zip(firm, soft)], hold_
+        return [t + m.soft_part * (s - t) for t, s in zip(firm, soft)], hold_
 
-    torque, hold = choose(when(_stops(m), 1.0, when(flag(m.careful), 2.0, 0.0)),
+    torque, hold = choose(when(_stops(m), 1.0, when(flag(m.soft_part), 2.0, 0.0)),
                           [damped, passive, blended])
     return replace(m, hold=hold), torque
 
 
 def _stops(m):
     """Return whether the torque is that of a passive stop alone."""
-    return flag(m.swings) | (m.careful >= 1.0)
+    return flag(m.swings) | (m.soft_part >= 1.0)
 
 
 def _away(x, m, p):
@@ -222,16 +222,16 @@ def watched(robot, x, m, p):
         # the spring begins when the arm is slow from now on
         rest = passive_stop.started(x.q, x.qd)
         return replace(m, swings=when(swings, 1.0, 0.0), interval=interval, oscillation=seen,
-                       careful=maximum(m.careful - passed / _BLEND, 0.0),
-                       passive=when(swings | no(flag(m.careful)), rest, slows))
+                       soft_part=maximum(m.soft_part - passed / _BLEND, 0.0),
+                       passive=when(swings | no(flag(m.soft_part)), rest, slows))
 
     def stopping():
         # faster than at first and than its limits: it falls, its gravity or payload is not as told
         falls = _speed(robot, x.qd) > maximum(m.fastest, 1.0)
         ends = no(flag(m.swings)) & (
-            passive_stop.rests(slows) | (x.now > m.begin + _CAREFUL) | falls)
+            passive_stop.rests(slows) | (x.now > m.begin + _SOFT_STOP) | falls)
         held = replace(begun(robot, x, m, p), passive=slows,
-                       careful=when(falls, 0.0, 1.0 - passed / _BLEND))
+                       soft_part=when(falls, 0.0, 1.0 - passed / _BLEND))
         return when(ends, held, replace(m, passive=slows))
 
     return replace(choose(_stops(m), [judged, stopping]), state_time=x.now)

@@ -101,7 +101,7 @@ class Driver:
         self._passed, self._moves = 0.0, False
 
     def torque(self, command: NDArray, q: NDArray, qd: NDArray, gravity: NDArray,
-               silent: float, step: float, mobility: Callable[[], NDArray] | None = None
+               silence: float, step: float, mobility: Callable[[], NDArray] | None = None
                ) -> NDArray:
         """
         Return the torque of the motors.
@@ -112,7 +112,7 @@ class Driver:
             Rows `per_joint.COMMAND`; NaN where the message has no such row.
         q, qd, gravity : (nv,) array
             State, and its gravity torque.
-        silent, step : float
+        silence, step : float
             Time since the last command, and until the next call, in s.
         mobility : callable, optional
             Returns M^-1 of the arm in this state, (nv, nv): gains of drives act without delay,
@@ -154,9 +154,9 @@ class Driver:
             gains = np.linalg.solve(np.eye(len(q)) + moved, gains + moved @ (
                 self._gains + before - self._effort))
         self._gains = gains
-        if self.fault or (silent > v.silence_after and v.silence == _DISABLE):
+        if self.fault or (silence > v.silence_after and v.silence == _DISABLE):
             return np.zeros_like(q)
-        if silent > v.silence_after and v.silence == _DAMP:
+        if silence > v.silence_after and v.silence == _DAMP:
             return self._gravity * gravity - np.maximum(kd, _DAMPING) * qd
         return self._effort + gains + self._gravity * gravity
 

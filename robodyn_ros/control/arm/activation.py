@@ -8,7 +8,7 @@ from robodyn_ros.control.arm import checks
 from robodyn_ros.control.arm.controlled_arm import ControlledArm
 from robodyn_ros.control.arm.external_inputs import ExternalInputs
 from robodyn_ros.control.arm.path_speed import PathSpeed
-from robodyn_ros.control.arm.requests import check_activation, RequestWriter
+from robodyn_ros.control.arm.request_writer import check_activation, RequestWriter
 from robodyn_ros.control.arm.status import Status
 from robodyn_ros.control.mode import EXTERNAL_LAWS, Mode
 from robodyn_ros.control.steps import external_law, modes

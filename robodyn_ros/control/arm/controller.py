@@ -25,7 +25,7 @@ from robodyn_ros.control.arm.motions import Motions
 from robodyn_ros.control.arm.path_speed import PathSpeed
 from robodyn_ros.control.arm.program_writer import (
     write_constants, write_gains, write_initial_memory)
-from robodyn_ros.control.arm.requests import RequestWriter, require_slow_for_reset
+from robodyn_ros.control.arm.request_writer import RequestWriter, require_slow_for_reset
 from robodyn_ros.control.arm.setting_changes import SettingChanges
 from robodyn_ros.control.arm.status import Status
 from robodyn_ros.control.arm.stream import Stream

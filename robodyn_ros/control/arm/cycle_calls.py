@@ -7,7 +7,7 @@ import numpy as np
 from robodyn_ros.control.arm.checks import joint_values
 from robodyn_ros.control.arm.controlled_arm import ControlledArm
 from robodyn_ros.control.arm.external_inputs import ExternalInputs
-from robodyn_ros.control.arm.requests import RequestWriter
+from robodyn_ros.control.arm.request_writer import RequestWriter
 from robodyn_ros.safety.acceptance import (
     BETWEEN, DUE, FROM_STATE, RECEIVED, REQUESTS, SILENT, WAITING)
 

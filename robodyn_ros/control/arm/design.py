@@ -144,8 +144,8 @@ class Design:
                 _GAINS(settings) == _GAINS(before.settings)):
             gains, factor = before.gains, before.bandwidth_factor
         else:
-            feedback = *_, factor = feedback_gains(model, settings, loop)
-            gains = make_gains(dynamics, settings, loop, feedback)
+            gains = make_gains(dynamics, settings, loop)
+            *_, factor = feedback_gains(model, settings, loop)
         check_shaping(gains, model)
         check_limits(settings.stream, model.joint_names)
         per_joint('reflection.gain', settings.reflection.gain, model.joint_names)

@@ -18,7 +18,7 @@ import numpy as np
 from robodyn_ros.control.arm.controlled_arm import ControlledArm
 from robodyn_ros.control.arm.linear_feedback import LinearCommand, LinearFeedback
 from robodyn_ros.control.arm.load_changes import check_wrench
-from robodyn_ros.control.arm.requests import require_inside, require_ready
+from robodyn_ros.control.arm.request_writer import require_inside, require_ready
 from robodyn_ros.control.arm.status import Status
 from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.control.settings import ReflectionSettings

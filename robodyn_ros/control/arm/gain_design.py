@@ -40,7 +40,7 @@ _NEGLIGIBLE = 1e-9    # of the typical value, below which a link cannot be moved
 
 
 def make_gains(dynamics: Dynamics, settings: Settings | None = None,
-               loop: MeasuredLoop | None = None, feedback: tuple | None = None) -> Gains:
+               loop: MeasuredLoop | None = None) -> Gains:
     """
     Return the gains of settings, by default of the usual ones.
 
@@ -53,8 +53,6 @@ def make_gains(dynamics: Dynamics, settings: Settings | None = None,
     loop : MeasuredLoop, optional
         Loops of the joints, where they were measured: rotors that the model lacks are added, and
         natural frequencies without margin lowered.
-    feedback : tuple, optional
-        Result of `feedback_gains` for these arguments, where it is known.
 
     Raises
     ------
@@ -75,7 +73,7 @@ def make_gains(dynamics: Dynamics, settings: Settings | None = None,
         rotors = np.where(rotors == loop.armature, rotors + found, rotors)
     inertia = joint_inertia(dynamics) + rotors
     lightest = lightest_inertia(dynamics, rotors)
-    kp, kd, integral, _ = feedback or feedback_gains(model, s, loop)
+    kp, kd, integral, _ = feedback_gains(model, s, loop)
     own = 0.0 if s.limits.driver_compensates_gravity else 1.0
     scale = given('gravity_scale', s.gravity_scale)
     part = s.friction_scale

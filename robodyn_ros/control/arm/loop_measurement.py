@@ -39,7 +39,7 @@ _WATCHED = 0.5     # s after one that moved too far: whether the arm oscillates 
 _FIRST = 0.01      # rad/s or m/s, speed of the first doublet, with the least likely inertia,
 _RINGING = 0.01    # and that shows a resonance
 _LARGEST = 0.06    # of the effort limit
-_CAREFUL = 0.3     # of the velocity limit, that no joint may reach before one has moved
+_AT_FIRST = 0.3    # of the velocity limit, that no joint may reach before one has moved
 _HIDDEN = 4.0      # times the noise, below which the velocity shows nothing
 _CREEP = 2e-3     # rad/s or m/s, that friction which holds a joint may let it move
 _AT_REST = 1e-5    # rad/s or m/s, of a joint that does not move: rounding, and presliding
@@ -65,7 +65,7 @@ class _Joint:
         self.lightest = lightest
         self._longest = max(_LONGEST, 2.0 * self.length)
         # torques may come to be executed at any moment: none that moves a joint fast then
-        self._careful = min(most, _CAREFUL * speed * lightest / self.length)
+        self._most_at_first = min(most, _AT_FIRST * speed * lightest / self.length)
         self.amplitude = min(_FIRST * lightest / self.length, 0.25 * most)
         self.response: Response | None = None
         self.over = not self.amplitude > 0.0  # no effort limit, or none of its own
@@ -95,7 +95,7 @@ class _Joint:
         self.amplitude *= 0.25
         self._doublets.clear()
 
-    def judge(self) -> None:
+    def take_answer(self) -> None:
         """Take note of the response that was found."""
         assert self.fit is not None
         try:
@@ -137,7 +137,7 @@ class _Joint:
 
     def choose(self, alive: bool) -> None:
         """Choose the next doublet; alive: whether a joint has moved with its torque."""
-        most = self._most if alive else self._careful
+        most = self._most if alive else self._most_at_first
         self.waits = False
         if self.over or not self._doublets:
             return
@@ -235,7 +235,7 @@ class LoopMeasurement:
         judged = [each for each in self._joints
                   if each.fit is not None and (wait or each.fit.done())]
         for each in judged:
-            each.judge()
+            each.take_answer()
         self._soften()
         alive = any(each.moved for each in self._joints)
         for each in self._joints:

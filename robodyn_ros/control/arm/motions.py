@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from robodyn_ros.control.arm.controlled_arm import ControlledArm
-from robodyn_ros.control.arm.requests import RequestWriter, require_free, require_inside
+from robodyn_ros.control.arm.request_writer import RequestWriter, require_free, require_inside
 from robodyn_ros.control.arm.status import Status
 from robodyn_ros.control.arm.trajectory_table import JunctionPoint, Paths
 from robodyn_ros.control.mode import Mode

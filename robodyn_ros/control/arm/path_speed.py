@@ -5,7 +5,7 @@ from __future__ import annotations
 from numbers import Real
 
 from robodyn_ros.control.arm.controlled_arm import ControlledArm
-from robodyn_ros.control.arm.requests import require_ready
+from robodyn_ros.control.arm.request_writer import require_ready
 from robodyn_ros.control.arm.status import Status
 from robodyn_ros.control.steps import modes
 from robodyn_ros.exceptions import ArgumentError, shown

@@ -14,7 +14,7 @@ from robodyn_ros.control.arm.gain_design import MOST_ROTORS
 from robodyn_ros.control.arm.load_changes import Adaptation, overload
 from robodyn_ros.control.arm.loop_response import MeasuredLoop
 from robodyn_ros.control.arm.program_writer import write_gain_change, write_settings
-from robodyn_ros.control.arm.requests import RequestWriter, require_ready
+from robodyn_ros.control.arm.request_writer import RequestWriter, require_ready
 from robodyn_ros.control.arm.status import Status
 from robodyn_ros.control.laws.table import TRACKING
 from robodyn_ros.control.mode import EXTERNAL_LAWS, Mode, MODES

@@ -16,7 +16,7 @@ import numpy as np
 from robodyn_ros.control.arm.controlled_arm import ControlledArm
 from robodyn_ros.control.arm.messages import GAPS
 from robodyn_ros.control.arm.motions import Motions
-from robodyn_ros.control.arm.requests import require_free, require_inside
+from robodyn_ros.control.arm.request_writer import require_free, require_inside
 from robodyn_ros.control.arm.status import Status
 from robodyn_ros.control.arm.stream_inputs import arranged, check_times, stream_limits
 from robodyn_ros.control.arm.trajectory_table import Paths
@@ -148,8 +148,8 @@ class Stream:
         self.received += 1
         if self.blocked and not self._joins_again(arrival, q):
             return
-        zero = self._timing.add(arrival, stamp, times.tolist())
-        times = times + zero
+        time_origin = self._timing.add(arrival, stamp, times.tolist())
+        times = times + time_origin
         if qd is not None:
             qd = np.clip(qd, -model.velocity_limit, model.velocity_limit)
         if q is None:

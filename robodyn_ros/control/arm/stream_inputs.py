@@ -68,12 +68,12 @@ def check_times(arrival: float, stamp: float | None, times: np.ndarray) -> None:
         raise TrajectoryError(f'points {i} and {i + 1} are {gaps[i]:.3g} s apart: leave one '
                               f'out, or send times {CLOSEST:g} s apart or more',
                               value=float(gaps[i]), limit=CLOSEST)
-    zero = arrival if stamp is None else stamp
-    ahead = zero + float(times[-1]) - arrival
+    time_origin = arrival if stamp is None else stamp
+    ahead = time_origin + float(times[-1]) - arrival
     if not abs(ahead) <= FURTHEST:  # NaN as well
         raise TrajectoryError(f'the last target is due {ahead:.4g} s after it arrived, by a stamp '
-                              f'of {zero:.4g} s and time_from_start {times[-1]:.4g} s; send '
-                              f'targets of the next {FURTHEST:g} s, with stamps of the same '
+                              f'of {time_origin:.4g} s and time_from_start {times[-1]:.4g} s; '
+                              f'send targets of the next {FURTHEST:g} s, with stamps of the same '
                               'clock', value=ahead, limit=FURTHEST)
 
 

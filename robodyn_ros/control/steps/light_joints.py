@@ -69,7 +69,7 @@ def admissible_parts(M, inverse, stiffness, damping, ratio, fastest):
     return springs, dampers
 
 
-def reduced(body, m, row, q, gains, task, gap, lag, share):
+def reduced(body, m, row, q, gains, task, gap, lag, feedback):
     """
     Return the reduced gains, with those of the posture, and the memory.
 
@@ -89,7 +89,7 @@ def reduced(body, m, row, q, gains, task, gap, lag, share):
         Interval of the torques (s); 0: not known yet.
     lag : scalar
         Lateness of the states (s).
-    share : Program
+    feedback : Program
         Delay from torque to velocity that no stamp shows, see `feedback`: computed torque
         bears an assumed one, the other laws what was measured, since a spring is to be as
         stiff as it was requested.
@@ -108,8 +108,8 @@ def reduced(body, m, row, q, gains, task, gap, lag, share):
     adds = computed_torque & any_above(inertia, 0.0)
     reducible = laws.one_of(row, (*_DAMPING, 'cartesian_impedance')) | adds
     # with the gravity torque of the reference, an arm whose springs are soft falls
-    unseen = when(equal(row, laws.ROWS['feedforward_pd']), 0.0, found_delay(share))
-    late = when(computed_torque, lag + share.delay, DAMPED / _DELAYED * unseen)
+    unseen = when(equal(row, laws.ROWS['feedforward_pd']), 0.0, found_delay(feedback))
+    late = when(computed_torque, lag + feedback.delay, DAMPED / _DELAYED * unseen)
     delayed = gap + late
     fastest = when(computed_torque, _room(gains, delayed), DAMPED) / positive(delayed)
 

@@ -108,11 +108,11 @@ def moves(m, p):
                    pending(m, p)])
 
 
-def decide(m, p, flags):
+def next_mode(m, p, flags):
     """
     Return the next mode before the reference is updated: mode, action, message.
 
-    flags: flags and events of this cycle, see `requests.decide`.
+    flags: flags and events of this cycle, see `requests.update_mode`.
     """
     new = no(equal(p.request, m.request))
 

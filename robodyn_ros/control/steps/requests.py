@@ -190,7 +190,7 @@ def sank(m, p):
         lambda: 0.0])
 
 
-def decide(robot, requests, flags, hit, state, m, p):
+def update_mode(robot, requests, flags, hit, state, m, p):
     """
     Return the memory with the next mode, by requests, state and collisions.
 
@@ -207,7 +207,7 @@ def decide(robot, requests, flags, hit, state, m, p):
     collided = modes.Event(modes.COLLIDED, joint, m.collision.torque,
                            element(p.collision.threshold, joint), 0.0)
     motion_ = modes.latched(motion_, hit, collided)
-    mode, action, message = modes.decide(motion_, p.motion, SimpleNamespace(
+    mode, action, message = modes.next_mode(motion_, p.motion, SimpleNamespace(
         **vars(flags), settled=settled, swings=swings, hit=hit, collision=collided,
         hit_floats=equal(p.collision.reaction, collision.FLOAT)))
     q, qd = when(flags.fresh, [state.q, state.qd], [m.q, m.qd])

@@ -127,7 +127,7 @@ class Components:
                                        self.other_commanders)
         self._measured = values.measure_loop and not values.lockstep
         self._measures = False
-        self._silent = math.inf  # since then the states are silent, in s
+        self._silent_since = math.inf  # s
         self._withheld = False
         self.periodic = self._periodic(node)
         log = node.get_logger()
@@ -212,9 +212,9 @@ class Components:
         """Deactivate if the driver is gone or replaced, which would get the torque of before."""
         states = self.states
         if not (self.cycle.active and self.cycle.coasting):
-            self._silent, self._withheld = math.inf, False
+            self._silent_since, self._withheld = math.inf, False
             return
-        self._silent = min(self._silent, time.monotonic())
+        self._silent_since = min(self._silent_since, time.monotonic())
         if self.cycle.new_driver != self._withheld:
             self._withheld = self.cycle.new_driver
             if self._withheld:
@@ -224,7 +224,7 @@ class Components:
         if not self.controller.fault:
             return
         # the middleware lists a driver that was killed for about 20 s
-        replaced = states.appeared > self._silent
+        replaced = states.appeared > self._silent_since
         if not replaced and not self.other_commanders.gone(states.bound):
             return
         cause = ('is gone' if not replaced else 'is silent, and '

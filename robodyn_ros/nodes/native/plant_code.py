@@ -34,7 +34,7 @@ WORDS = (
     'stop', 'truth_subscribed', 'clock_subscribed',
     # set by Python before the loop starts, then by machine code
     'deadline', 'late', 'half_late', 'lost', 'steps', 'total_steps', 'commanded_step', 'received',
-    'brakes', 'released', 'silences', '~commanded', '~silent', 'errors',
+    'brakes', 'released', 'silences', '~commanded', '~silence', 'errors',
     # set by machine code
     'reason', 'source', 'delays', 'delay_count',
     # scratch of the machine code
@@ -231,11 +231,11 @@ def _wait(w: Writer) -> None:
 def _check_silence(w: Writer, step) -> None:
     """Apply the brakes if there was no command for the timeout."""
     b, timeout = w.b, w.number('timeout')
-    silent = b.fmul(b.sitofp(b.sub(w.word('total_steps'), w.word('commanded_step')), F64), step)
-    over = b.and_(b.fcmp_ordered('>', timeout, F64(0.0)), b.fcmp_ordered('<', timeout, silent))
+    silence = b.fmul(b.sitofp(b.sub(w.word('total_steps'), w.word('commanded_step')), F64), step)
+    over = b.and_(b.fcmp_ordered('>', timeout, F64(0.0)), b.fcmp_ordered('<', timeout, silence))
     with b.if_then(b.and_(over, b.icmp_signed('==', w.word('brakes'), I64(0)))):
         w.put('brakes', 1)
-        w.put('silent', silent)
+        w.put('silence', silence)
         w.count_up('silences')
         w.call('trigger', w.word('wake'))
 

@@ -145,7 +145,7 @@ class NativeSimulation:
         released, silences, errors = (block[name] for name in ('released', 'silences', 'errors'))
         if silences != self._silences:
             arm.silences += silences - self._silences
-            arm.log_silence(block.number('silent'))
+            arm.log_silence(block.number('silence'))
         if released != self._released:
             arm.log_release()
         if errors != self._errors:

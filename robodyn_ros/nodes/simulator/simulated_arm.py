@@ -197,12 +197,12 @@ class SensorsAndFaults:
         self._motors = np.prod(np.array(gains, dtype=float), axis=0) if gains else None
         return [fault for fault in self._known if fault not in known]
 
-    def torque(self, command: NDArray, plant: Plant, silent: float) -> NDArray:
+    def torque(self, command: NDArray, plant: Plant, silence: float) -> NDArray:
         """Return the torque of the motors, in model order, after a silence of commands (s)."""
         torque, *others = command
         if not self.driver.ideal or np.isfinite(others).any():
             torque = self.driver.torque(
-                command, plant.q, plant.qd, plant.dynamics.gravity(plant.q), silent,
+                command, plant.q, plant.qd, plant.dynamics.gravity(plant.q), silence,
                 plant.step_size, None if plant.brakes else plant.mobility)
         return torque if self._motors is None else self._motors * torque
 
@@ -305,15 +305,15 @@ class SimulatedArm:
         self.pushes.end()
         for fault in measurement.update(plant.time):
             self._log.info(f'fault: {fault}')
-        silent = (self.total_steps - self.commanded_step) * plant.step_size
+        silence = (self.total_steps - self.commanded_step) * plant.step_size
         if measurement.stopped:
             plant.engage()
-        elif 0.0 < timeout < silent and not plant.brakes:
+        elif 0.0 < timeout < silence and not plant.brakes:
             self.silences += 1
-            self.log_silence(silent)
+            self.log_silence(silence)
             plant.engage()
         had_fault = bool(plant.fault)
-        if not plant.step(measurement.torque(command, plant, silent)) and not had_fault:
+        if not plant.step(measurement.torque(command, plant, silence)) and not had_fault:
             self._log.error(plant.fault + '; ~/reset starts again')
         self.total_steps += 1
 
@@ -337,9 +337,9 @@ class SimulatedArm:
         """Log that the brakes were released."""
         self._log.info('first command: brakes released')
 
-    def log_silence(self, silent: float) -> None:
+    def log_silence(self, silence: float) -> None:
         """Log that the brakes were applied after a silence (s)."""
-        self._log.warning(f'no command for {silent:.3f} s: brakes on')
+        self._log.warning(f'no command for {silence:.3f} s: brakes on')
 
     def reset(self) -> None:
         """Return to the initial positions, held by brakes."""

@@ -129,7 +129,7 @@ def start(joints, cache, names):
     """Return the processor time and the elapsed time until laws are ready, in s."""
     dynamics = robot(joints, Path(cache))
     tip = dynamics.model.tip
-    cycle = CompiledCycle(dynamics, tip, tip, 3, Settings().stale.stop)
+    cycle = CompiledCycle(dynamics, tip, 3, Settings().stale.stop)
     begin = time.process_time(), time.perf_counter()
     cycle.prepare(*names)
     return time.process_time() - begin[0], time.perf_counter() - begin[1]

@@ -56,7 +56,6 @@ def check_values(name, values):
         for make in (simulator_parameters.arm_from, simulator_parameters.sensors_from):
             make(values.errors, MODEL)
         simulator_parameters.faults_from(values.errors, MODEL, 0.0)
-        simulator_parameters.campaign_from(values.errors)
     else:
         Design.make(_dynamics(), values.control)
 

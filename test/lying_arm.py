@@ -100,7 +100,7 @@ class LyingArm:
         self.plant.reset(POSES[robot] if pose is None else pose, brakes=True)
         names = model.joint_names
         self._sensors = Sensors(model.nv, SensorSettings(**(sensors or {})))
-        self._schedule = FaultSchedule(names, [parse_fault(each, names) for each in faults])
+        self._schedule = FaultSchedule(parse_fault(each, names) for each in faults)
         self._faulty, self._effort = FaultyReports(), effort
         self._lag, self._twice, self._filtered = lag, twice, None
         self._wraps = np.isin(names, continuous)

@@ -58,7 +58,7 @@ def body_of(dynamics, gains, learning_link=''):
     """
     model = dynamics.model
     slot = Loads(dynamics).parameter_index(learning_link) if learning_link else None
-    made = CompiledCycle(dynamics, model.tip, learning_link or model.tip, slot, LONGEST_PAUSE)
+    made = CompiledCycle(dynamics, learning_link or model.tip, slot, LONGEST_PAUSE)
     functions = {name: [_over_lists(each) for each in table]
                  for name, table in made.functions.items()}
     return Body(made.robot, SimpleNamespace(**functions), doubles(dynamics.runtime),

@@ -35,8 +35,8 @@ MODEL = with_slots(RobotModel.from_urdf(URDF))
 OTHERS = [name for name in laws.NAMES if name not in REQUIRED]
 
 
-def made(cache, model=MODEL, link=MODEL.tip, learning_link=MODEL.tip, slot=3, pause=0.25):
-    return CompiledCycle(Dynamics(model, cache=cache), link, learning_link, slot, pause)
+def made(cache, model=MODEL, link=MODEL.tip, slot=3, pause=0.25):
+    return CompiledCycle(Dynamics(model, cache=cache), link, slot, pause)
 
 
 @pytest.fixture(scope='module')
@@ -106,9 +106,8 @@ CHANGES = {
     'upper': {'model': replace(MODEL, upper=MODEL.upper + 0.1)},
     'speed': {'model': replace(MODEL, velocity_limit=MODEL.velocity_limit + 1.0)}}
 OF_LINKS = {
-    'link': ({'link': other_link(MODEL)}, {'reach[0]', 'cycle', *(
-        f'laws[{laws.NAMES.index(name)}]' for name in laws.CARTESIAN)}),
-    'learning link': ({'learning_link': other_link(MODEL)}, {'learning[0]'})}
+    'link': ({'link': other_link(MODEL)}, {'reach[0]', 'learning[0]', 'cycle', *(
+        f'laws[{laws.NAMES.index(name)}]' for name in laws.CARTESIAN)})}
 
 
 @pytest.mark.parametrize('change', CHANGES)
@@ -357,7 +356,7 @@ class Arm:
 @pytest.fixture(scope='module')
 def cycle(cache):
     dynamics = Dynamics(MODEL, cache=cache)
-    cycle = CompiledCycle(dynamics, MODEL.tip, MODEL.tip, 3, 0.25)
+    cycle = CompiledCycle(dynamics, MODEL.tip, 3, 0.25)
     cycle.prepare(*laws.NAMES)
     cycle.runtime = dynamics.runtime
     return cycle

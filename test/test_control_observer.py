@@ -239,7 +239,7 @@ def test_two_joints_see_the_force_in_their_plane():
 
 def test_a_link_that_is_not_there_is_named():
     with pytest.raises(ModelError, match="no link 'hand'"):
-        Loop(MODEL, settings_of(observer__link='hand'))
+        Loop(MODEL, settings_of(cartesian__link='hand'))
 
 
 def test_stretched_out_the_estimate_stays_bounded():

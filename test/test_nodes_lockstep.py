@@ -63,10 +63,9 @@ def record(probe, **parameters):
 
 # every 5th state is lost by the sensors, and they are noisy: that as well is the same
 WITH_ERRORS = {'sensors.position_noise': [1e-5], 'sensors.dropout': 0.2, 'seed': 7,
-               'sensors.resolution': [1e-6], 'fault_campaign.rate': 2.0,
-               'fault_campaign.longest': 0.02,
-               'fault_campaign.kinds': ['nan', 'freeze', 'missing'],
-               'faults': ['0.6 silence 0.03', '0.8 torque_loss joint2 0.01']}
+               'sensors.resolution': [1e-6], 'faults': [
+                   '0.3 nan 0.02', '0.4 freeze joint3 0.01', '0.5 missing joint5 0.015',
+                   '0.6 silence 0.03', '0.8 torque_loss joint2 0.01']}
 
 
 @pytest.mark.parametrize('parameters', [{}, WITH_ERRORS], ids=['nominal', 'with errors'])

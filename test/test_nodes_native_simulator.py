@@ -22,6 +22,7 @@ from robodyn_ros.nodes.native import rcl  # noqa: E402
 from robodyn_ros.nodes.native.thread import check_platform  # noqa: E402
 from robodyn_ros.nodes.simulator.node import SimulatorNode  # noqa: E402
 from robodyn_ros.settings import with_values  # noqa: E402
+from robodyn_ros.simulation.faults import Fault, KINDS as FAULTS  # noqa: E402
 from ros_process import NodeProcess, PATIENCE, Probe  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayout  # noqa: E402
@@ -279,9 +280,15 @@ def test_faults_and_pushes_are_python_s_and_begin_at_the_same_step():
     assert sum(node.arm.measurement._schedule.counts.values()) == 3
 
 
-def test_random_faults_are_the_same():
-    same(commands(7), urdf_file=str(ARM), share=0.1, **{
-        'fault_campaign.rate': 30.0, 'fault_campaign.longest': 0.01})
+def test_faults_of_all_kinds_are_the_same():
+    amounts = {'delay': 0.004, 'clock_jump': -0.2, 'velocity_scale': -1.0,
+               'velocity_outliers': 10.0, 'second_arm': 0.02}
+    joints = [f'joint{j}' for j in range(1, 8)]
+    faults = [str(Fault(0.015 * (k + 1), name, joints[:kind.joints[0]], 0.01,
+                        amounts.get(name, 0.0))) for k, (name, kind) in enumerate(FAULTS.items())]
+    node, _ = same(commands(7), urdf_file=str(ARM), share=0.1,
+                   faults=str(faults).replace("'", '"'))
+    assert sum(node.arm.measurement._schedule.counts.values()) == len(FAULTS)
 
 
 def test_a_plant_that_diverges_is_the_same():

@@ -205,8 +205,7 @@ def test_mistakes_at_run_time_change_nothing(probe):
         for name, value, words in [
                 ('faults', ['1.0 silence 0.1', '2.0 freeze joint9 0.1'], ["'joint9'", 'did you']),
                 ('faults', ['soon'], ["'soon'", 'START KIND']),
-                ('fault_campaign.kinds', ['freez'], ["'freez'", 'freeze']),
-                ('fault_campaign.rate', -1.0, ['fault_campaign.rate', '-1']),
+                ('faults', ['now freez joint2 0.1'], ["'freez'", 'freeze']),
                 ('mismatch.link_mass_scale', ['link9:1.1'], ["'link9'"]),
                 ('mismatch.link_mass_scale', ['link3'], ["'link3'", 'link:factor']),
                 ('mismatch.com_shift', ['link3:1,2'], ["'link3:1,2'", 'link:x,y,z']),

@@ -32,7 +32,7 @@ def reported_by_simulator(case, draw):
     fault = Fault(BEGIN - 0.5 * DT, effect.kind, tuple(
         NAMES[j] for j in draw.joints[:effect.joints]), LASTS,
         effect.size(draw) if effect.amount else 0.0)
-    schedule, injector, found = FaultSchedule(NAMES, [fault]), FaultyReports(), []
+    schedule, injector, found = FaultSchedule([fault]), FaultyReports(), []
     for k, state in enumerate(STATES):
         schedule.update((k - 1) * DT)  # the faults of the step that leads to this state
         reports = injector.apply(k * DT, StateReport(NAMES, *state, round(1e9 * (1.0 + k * DT))),

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from robodyn_ros.exceptions import ArgumentError
 from robodyn_ros.simulation.fault_loop.fault_numbers import numbers
-from robodyn_ros.simulation.faults import Campaign, Fault, FaultSchedule, KINDS, parse_fault
+from robodyn_ros.simulation.faults import Fault, FaultSchedule, KINDS, parse_fault
 from robodyn_ros.simulation.reports import FaultyReports, StateReport
 
 JOINTS = ('hip', 'knee', 'toe')
@@ -61,7 +61,7 @@ def test_a_mistake_is_quoted_with_its_remedy(entry, words):
 def test_faults_begin_and_end_at_their_time():
     listed = [parse_fault(entry, JOINTS) for entry in
               ('0.3 freeze knee 0.2', '0.1 silence 0.3', '0.25 nan inf')]
-    schedule = FaultSchedule(JOINTS, listed)
+    schedule = FaultSchedule(listed)
     seen = []
     for k in range(600):
         if schedule.update(1e-3 * k):
@@ -71,40 +71,9 @@ def test_faults_begin_and_end_at_their_time():
     assert schedule.counts == {'freeze': 1, 'silence': 1, 'nan': 1}
 
 
-def test_a_campaign_has_its_rate_and_its_seed():
-    campaign = Campaign(rate=5.0, longest=0.2, seed=4)
-    faults = []
-    for fault in campaign.faults(JOINTS):
-        if fault.start > 400.0:
-            break
-        faults.append(fault)
-    # Poisson: five standard deviations
-    assert len(faults) == pytest.approx(2000, abs=5 * math.sqrt(2000))
-    assert {fault.kind for fault in faults} == set(KINDS)
-    durations = np.array([fault.duration for fault in faults])
-    assert durations.max() <= 0.2 and durations.mean() == pytest.approx(0.1, abs=0.01)
-    # all of them could have been written by hand, in time order
-    for fault in faults[:200]:
-        assert parse_fault(str(fault), JOINTS).kind == fault.kind
-    assert sorted(fault.start for fault in faults) == [fault.start for fault in faults]
-    again = Campaign(rate=5.0, longest=0.2, seed=4).faults(JOINTS)
-    assert [next(again) for _ in range(100)] == faults[:100]
-    assert next(Campaign(rate=5.0, seed=5).faults(JOINTS)) != faults[0]
-
-
-def test_a_campaign_of_some_kinds_and_one_of_none():
-    only = Campaign(rate=10.0, kinds=('freeze', 'swap')).faults(JOINTS)
-    assert {next(only).kind for _ in range(50)} == {'freeze', 'swap'}
-    # one joint cannot be swapped
-    alone = Campaign(rate=10.0, kinds=('freeze', 'swap')).faults(JOINTS[:1])
-    assert {next(alone).kind for _ in range(50)} == {'freeze'}
-    assert list(Campaign().faults(JOINTS)) == []
-    schedule = FaultSchedule(JOINTS)
+def test_without_faults_nothing_changes():
+    schedule = FaultSchedule()
     assert not schedule.update(1e6) and not schedule.active
-    with pytest.raises(ArgumentError, match="'freez'"):
-        Campaign(kinds=('freez',))
-    with pytest.raises(ArgumentError, match='rate.*-1'):
-        Campaign(rate=-1.0)
 
 
 def test_what_the_wire_shows_of_each_fault():

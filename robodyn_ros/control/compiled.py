@@ -51,11 +51,9 @@ class CompiledCycle:
     dynamics : Dynamics
         The robot.
     link : str
-        Link that the Cartesian laws control.
-    learning_link : str
-        Link whose payload the adaptive law estimates.
+        Link that the Cartesian laws control, and whose payload the adaptive law estimates.
     slot : int or None
-        Index of its ten parameters in the runtime of the dynamics; None: no slot.
+        Index of the ten parameters of its payload in the runtime of the dynamics; None: no slot.
     longest_pause : float
         Longest time in s between two cycles over which the reference is advanced.
 
@@ -74,13 +72,12 @@ class CompiledCycle:
 
     """
 
-    def __init__(self, dynamics: Dynamics, link: str, learning_link: str, slot: int | None,
-                 longest_pause: float):
+    def __init__(self, dynamics: Dynamics, link: str, slot: int | None, longest_pause: float):
         model, tree = dynamics.model, dynamics.tree
         n = model.nv
         self.name = model.name
         self._dynamics = dynamics
-        self._arguments = dynamics, link, learning_link, slot, longest_pause
+        self._arguments = dynamics, link, slot, longest_pause
         terms = ListLayout([n] * len(Term))
         self.dimensions = d = {
             'joints': n, 'triangle': n * (n + 1) // 2,
@@ -90,7 +87,7 @@ class CompiledCycle:
             'pose': 12, 'feedback': ListLayout([n] * 2 * n), 'pseudo_inertia': 16,
             'report': laws.REPORT, 'samples': loop_probe.SAMPLES, 'edges': loop_probe.EDGES}
         lower, upper, speeds = _joint_bounds(model)
-        frame, learning_frame = dynamics.frame(link), dynamics.frame(learning_link)
+        frame = dynamics.frame(link)
         self.robot = SimpleNamespace(
             tree=tree, lower=list(map(float, model.lower)), upper=list(map(float, model.upper)),
             longest_pause=longest_pause, frame=frame, slot=slot,
@@ -113,8 +110,8 @@ class CompiledCycle:
                             (inputs[0], *(_length(each, d) for each in part.inputs)),
                             _length(part.outputs, d), frame)
         rows, *rest = learning.sizes(d)
-        self._add_table('learning', learning.body_of(tree, learning_frame, n),
-                        (inputs[0], _rows(rows, n), *rest), PARAMETERS.stop, learning_frame)
+        self._add_table('learning', learning.body_of(tree, frame, n),
+                        (inputs[0], _rows(rows, n), *rest), PARAMETERS.stop, frame)
         accepts = [blocks.size(cls, d) for cls in (
             acceptance.State, acceptance.Memory, acceptance.Program)]
         self._add_table('accept', acceptance.body_of(d), (*accepts, 1 + n), accepts[1])

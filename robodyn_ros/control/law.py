@@ -66,7 +66,7 @@ class ControlLaw:
         limit, out = np.full(n, effort_limit, dtype=float), np.zeros(len(SUMMANDS) * n + SIZE)
         self._of_law, self.task = out[:-SIZE].reshape(-1, n), TaskReport(out[-SIZE:])
         self.terms = np.zeros((len(Term), n))
-        functions = CompiledCycle(dynamics, link, link, None, 1.0).laws
+        functions = CompiledCycle(dynamics, link, None, 1.0).laws
         self._float, self._follow = (
             functions[laws.NAMES.index(name)].bound(
                 dynamics.runtime, self._rows.ravel(), *numbers, self._feedback_scale, limit,

@@ -1,5 +1,5 @@
 """
-Faults and their times: listed one by one, or drawn at random from a seed.
+Faults and their times.
 
 A fault is written as
 
@@ -11,10 +11,9 @@ seconds of simulated time since the last reset, or `now`; DURATION is in seconds
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
 import math
 from typing import NamedTuple
 
@@ -44,8 +43,6 @@ class Kind(NamedTuple):
         Least and largest number of joints that it names.
     amount : str
         Meaning of AMOUNT; empty if there is none.
-    usual : tuple of float
-        Range of AMOUNT in a random campaign.
 
     """
 
@@ -53,7 +50,6 @@ class Kind(NamedTuple):
     numbers: Callable[[NDArray, float], Numbers]
     joints: tuple[int, int] = (0, 0)
     amount: str = ''
-    usual: tuple[float, float] = (0.0, 0.0)
 
 
 def _where(flags: NDArray, value: float) -> NDArray:
@@ -81,23 +77,23 @@ KINDS = {
     'extra': Kind('a joint that the arm does not have is reported as well; harmless',
                   lambda j, x: {}),
     'delay': Kind('states are delayed, with unchanged stamps', lambda j, x: {'delay': x}, (0, 0),
-                  'seconds', (0.002, 0.1)),
+                  'seconds'),
     'clock_jump': Kind('stamps are off', lambda j, x: {'clock': x}, (0, 0),
-                       'seconds, ahead if positive', (-0.5, 0.5)),
+                       'seconds, ahead if positive'),
     'repeat': Kind('the last state is repeated with new stamps, as by a driver with a dead '
                    'fieldbus', lambda j, x: {'repeats': 1.0}),
     'velocity_zero': Kind('velocity is zero, of the named joints or of all',
                           lambda j, x: {'velocity_gain': 1.0 - j}, (0, _ANY)),
     'velocity_scale': Kind('velocity is a multiple of the true one, of the named joints or of all',
                            lambda j, x: {'velocity_gain': 1.0 + (x - 1.0) * j}, (0, _ANY),
-                           'factor: -1 another sign, 57.3 degrees', (-1.0, 57.3)),
+                           'factor: -1 another sign, 57.3 degrees'),
     'velocity_outliers': Kind('velocity of a joint is wrong in one state of fifty', lambda j, x: {
         'every': _OUTLIERS, 'phase': 0.0, 'velocity_gain': 1.0 - j, 'velocity': x * j}, (1, 1),
-        'rad/s or m/s', (-1e3, 1e3)),
+        'rad/s or m/s'),
     'second_arm': Kind('a second arm, at rest elsewhere, reports in turn with this one',
                        lambda j, x: {'every': 2.0, 'phase': 1.0, 'velocity_gain': 0.0,
                                      'position': x},
-                       (0, 0), 'rad or m, distance of both', (-0.05, 0.05)),
+                       (0, 0), 'rad or m, distance of both'),
     'estop': Kind('motors off and brakes on, until the first command after it',
                   lambda j, x: {'brakes': 1.0}),
     'torque_loss': Kind('the motor of a joint gives no torque', lambda j, x: {'motor': 1.0 - j},
@@ -217,73 +213,14 @@ def _refused(entry: str, why: str) -> ArgumentError:
     return ArgumentError(f'the fault {entry!r} is not understood: {why}', entry=entry)
 
 
-@dataclass(frozen=True)
-class Campaign:
-    """
-    Random faults without end.
-
-    Parameters
-    ----------
-    rate : float
-        Mean number of faults per second; 0 for none.
-    longest : float
-        Largest duration (s); durations are uniformly distributed.
-    kinds : tuple of str
-        Kinds of faults; empty for all.
-    seed : int
-        Seed of the random numbers.
-
-    Raises
-    ------
-    ArgumentError
-        An unknown kind, or a number out of range.
-
-    """
-
-    rate: float = 0.0
-    longest: float = 0.2
-    kinds: tuple[str, ...] = ()
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        for kind in self.kinds:
-            if kind not in KINDS:
-                raise ArgumentError(f'there is no fault {kind!r} for a campaign: '
-                                    + near_matches(kind, KINDS), kind=kind)
-        for name in ('rate', 'longest'):
-            if not 0.0 <= getattr(self, name) < math.inf:
-                raise ArgumentError(f'{name} of a campaign of faults is {getattr(self, name)!r}: '
-                                    'it must be a finite number, not negative')
-
-    def faults(self, joint_names: Sequence[str], begin: float = 0.0) -> Iterator[Fault]:
-        """Yield the faults in the order of their start, the first after `begin`."""
-        random = np.random.default_rng(self.seed)
-        kinds = [kind for kind in self.kinds or KINDS
-                 if KINDS[kind].joints[0] <= len(joint_names)]
-        start = begin
-        for _ in count() if self.rate and kinds else ():
-            start += random.exponential(1.0 / self.rate)
-            name = kinds[random.integers(len(kinds))]
-            kind = KINDS[name]
-            chosen = random.permutation(len(joint_names))[:kind.joints[0]]
-            yield Fault(start, name, tuple(joint_names[j] for j in chosen),
-                        random.uniform(0.0, self.longest), random.uniform(*kind.usual))
-
-
 class FaultSchedule:
     """
-    Schedule of listed and random faults.
+    Schedule of faults.
 
     Parameters
     ----------
-    joint_names : sequence of str
-        Joints that a campaign may choose.
-    listed : iterable of Fault
-        Listed faults.
-    campaign : Campaign, optional
-        Random faults.
-    begin : float
-        Start time of the campaign, in s.
+    faults : iterable of Fault
+        The faults.
 
     Attributes
     ----------
@@ -291,39 +228,35 @@ class FaultSchedule:
         Active faults at the time of the last `update`.
     counts : Counter
         Number of faults so far, by kind.
+    event : float
+        Time of the next change, in s.
 
     """
 
-    def __init__(self, joint_names: Sequence[str], listed: Sequence[Fault] = (),
-                 campaign: Campaign | None = None, begin: float = 0.0):
-        self._joint_names = tuple(joint_names)
-        self._listed = sorted(listed, key=lambda fault: fault.start)
+    def __init__(self, faults: Iterable[Fault] = ()):
+        self._waiting = deque(sorted(faults, key=lambda fault: fault.start))
         self.counts: Counter[str] = Counter()
         self.active: tuple[Fault, ...] = ()
-        self._waiting = iter(self._listed)
-        self._random = (campaign or Campaign()).faults(self._joint_names, begin)
-        self._next = [next(self._waiting, None), next(self._random, None)]
         self.event = -math.inf
 
     def follow(self, other: FaultSchedule) -> None:
         """Take over the counts of another schedule, and the active faults that both list."""
         self.counts.update(other.counts)
-        self.active = tuple(fault for fault in other.active if fault in self._listed)
+        self.active = tuple(fault for fault in other.active if fault in self._waiting)
 
     def update(self, time: float) -> bool:
         """Set the time (s), which does not decrease; return whether the active faults change."""
         if time < self.event:
             return False
-        before = self.active
+        before, waiting = self.active, self._waiting
         active = [fault for fault in before if fault.end > time]
-        for i, source in enumerate((self._waiting, self._random)):
-            while (fault := self._next[i]) is not None and fault.start <= time:
-                # a fault that ended before this update is skipped
-                if fault.end > time and fault not in active:
-                    active.append(fault)
-                    self.counts[fault.kind] += 1
-                self._next[i] = next(source, None)
+        while waiting and waiting[0].start <= time:
+            fault = waiting.popleft()
+            # a fault that ended before this update is skipped
+            if fault.end > time and fault not in active:
+                active.append(fault)
+                self.counts[fault.kind] += 1
         self.active = tuple(active)
         self.event = min([math.inf, *(fault.end for fault in active),
-                          *(fault.start for fault in self._next if fault is not None)])
+                          *(fault.start for fault in [*waiting][:1])])
         return self.active != before

@@ -108,12 +108,10 @@ class ArmController:
         design = Design.make(dynamics, settings)
         law = settings.mode if settings.mode in TRACKING else _USUAL_LAW
         self.loads = Loads(dynamics)
-        learning_link, tool = settings.adaptive.link or model.tip, design.link
+        tool = design.link
         compiled = CompiledCycle(
-            dynamics, tool, learning_link,
-            self.loads.parameter_index(learning_link) if self.loads.has_slot(learning_link)
-            else None,
-            settings.stale.stop)
+            dynamics, tool, self.loads.parameter_index(tool) if self.loads.has_slot(tool)
+            else None, settings.stale.stop)
         compiled.prepare(law)
         self.host = host = Host(
             compiled, None if own_law is None else own_law.function(compiled.dimensions))
@@ -128,9 +126,9 @@ class ArmController:
         self.stream = Stream(arm, status, paths, self.motions)
         self.inputs = inputs = ExternalInputs(arm, status)
         self.adaptation = Adaptation(arm)
-        self.load_changes = LoadChanges(arm, status, self.adaptation.link)
+        self.load_changes = LoadChanges(arm, status)
         self.loop = LoopMeasurement(arm, status)
-        self.observation = ContactObserver(arm, settings.observer.link or model.tip)
+        self.observation = ContactObserver(arm, tool)
         self.changes = SettingChanges(arm, status, self.requests, inputs,
                                       self.adaptation, self.observation, own_law is not None)
         reference = self._m.motion.reference

@@ -82,13 +82,10 @@ class Adaptation:
     """
 
     def __init__(self, arm: ControlledArm):
-        settings = arm.design.settings.adaptive
-        self.link = settings.link or arm.model.tip
+        self.link = arm.design.link
         self._loads, self._host = arm.loads, arm.host
-        if settings.link:
-            self.require()
         self.pseudo_inertia = arm.memory.learning.estimate.reshape(4, 4)
-        self.change(settings)
+        self.change(arm.design.settings.adaptive)
 
     def require(self) -> None:
         """Raise `ModelError` if the link does not move, or has no payload slot."""
@@ -144,13 +141,11 @@ class LoadChanges:
         The arm.
     status : Status
         Its status.
-    learning_link : str
-        Link whose payload the adaptive law estimates.
 
     """
 
-    def __init__(self, arm: ControlledArm, status: Status, learning_link: str):
-        self._arm, self._status, self._learning_link = arm, status, learning_link
+    def __init__(self, arm: ControlledArm, status: Status):
+        self._arm, self._status = arm, status
 
     def set_payload(self, payload: Payload) -> None:
         """
@@ -169,7 +164,7 @@ class LoadChanges:
         loads = self._arm.loads
         self._change(loads.with_payload(payload), loads.gravity,
                      f'payload of {payload.mass:g} kg on link {payload.link!r}',
-                     forget=payload.link == self._learning_link)
+                     forget=payload.link == self._arm.design.link)
 
     def set_gravity(self, gravity) -> None:
         """

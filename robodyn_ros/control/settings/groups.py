@@ -117,8 +117,9 @@ class CartesianSettings:
     """Laws and motions of a link."""
 
     link: str = parameter(
-        '', 'Link that cartesian_impedance and operational_space control, and ~/target_pose '
-        'moves; empty: the tip.', read_only=True)
+        '', 'Link of the tool: cartesian_impedance and operational_space control it, '
+        '~/target_pose moves it, ~/estimated_wrench acts on it, and the mode adaptive estimates '
+        'its payload; empty: the tip.', read_only=True)
     natural_frequency: Numbers = parameter(
         (15.0,), 'Natural frequency of the error of the link, one or six: along x, y, z, then '
         'about them. In operational_space exact, in cartesian_impedance for the usual mass of the '
@@ -163,9 +164,6 @@ class CartesianSettings:
 class AdaptiveSettings:
     """Adaptive law."""
 
-    link: str = parameter(
-        '', 'Link that holds the payload which the mode adaptive estimates; empty: the tip.',
-        read_only=True)
     rate: float = parameter(
         5.0, 'Rate of the adaptation: change of the estimate per power without a cause. 0: no '
         'adaptation.', 'kg s/(N m rad)', 0.0, 1000.0)
@@ -244,7 +242,6 @@ class ObserverSettings:
     torque_source: str = parameter(
         'command', 'Source of the motor torques: the command, or the effort of the joint states.',
         choices=TORQUE_SOURCES)
-    link: str = parameter('', 'Link of ~/estimated_wrench; empty: the tip.', read_only=True)
 
 
 @settings('reflection')
@@ -255,7 +252,8 @@ class ReflectionSettings:
         (0.0,), 'Part of the torque on ~/reflected_torque that is added while the arm floats.', '',
         0.0, 2.0, per_joint=True)
     limit: float = parameter(
-        0.2, 'Largest reflected torque, as a part of the effort limits.', '', 0.0, 1.0)
+        0.2, 'Largest reflected torque, as a part of the effort limits.', '', 0.0, 1.0,
+        in_ros=False)
 
 
 @settings('collision')

@@ -15,7 +15,7 @@ from robodyn_ros.settings import (
     group, Numbers, parameter, parameters, per_joint, settings, Texts, unusable)
 from robodyn_ros.simulation import Plant
 from robodyn_ros.simulation.driver import DriverSettings
-from robodyn_ros.simulation.faults import Campaign, Fault, KINDS, parse_fault
+from robodyn_ros.simulation.faults import Fault, KINDS, parse_fault
 from robodyn_ros.simulation.integrators import INTEGRATORS
 from robodyn_ros.simulation.mismatch import mismatched
 from robodyn_ros.simulation.sensors import SensorSettings
@@ -87,17 +87,6 @@ class SensorParameters:
         0.0, 'Cutoff frequency of a low pass of first order behind that; 0: none.', 'Hz', 0.0)
 
 
-@settings('fault_campaign')
-class RandomFaultSettings:
-    """Random faults."""
-
-    rate: float = parameter(
-        0.0, 'Number of faults that begin at random in a simulated second, on average; 0: none.',
-        '1/s', 0.0, 1000.0)
-    longest: float = parameter(0.2, 'Longest duration of a fault.', 's', 0.0, 1000.0)
-    kinds: Texts = parameter((), 'Kinds of the faults; empty: all.', kind='string_array')
-
-
 @settings()
 class ErrorSettings:
     """Errors of the simulated arm: of its bodies, its sensors and its communication."""
@@ -112,9 +101,8 @@ class ErrorSettings:
         f'DURATION may be inf. KIND is one of {", ".join(KINDS)}; clock_jump and delay have an '
         'AMOUNT in seconds, velocity_scale has a factor, velocity_outliers a velocity, second_arm '
         'a distance. A new list replaces the old one.', 's', kind='string_array')
-    fault_campaign: RandomFaultSettings = group(RandomFaultSettings)
     seed: int = parameter(
-        0, 'Seed of all random numbers, of noise and of random faults.', '', 0, 1_000_000)
+        0, 'Seed of the noise.', '', 0, 1_000_000)
 
     def check(self) -> None:
         """Raise `ParameterError` for a vector that has not three numbers."""
@@ -187,12 +175,6 @@ def faults_from(values: ErrorSettings, model: RobotModel, now: float) -> list[Fa
                                  'and has no motor; name one of '
                                  + ', '.join(model.joint_names), entry=entry)
     return faults
-
-
-def campaign_from(values: ErrorSettings) -> Campaign:
-    """Return the requested random faults (raises RobodynError)."""
-    return Campaign(values.fault_campaign.rate, values.fault_campaign.longest,
-                    values.fault_campaign.kinds, values.seed)
 
 
 @settings()

@@ -16,7 +16,7 @@ from robodyn_ros.exceptions import ParameterError, RobodynError
 from robodyn_ros.model import RobotModel
 from robodyn_ros.nodes.commands import Refusals
 from robodyn_ros.nodes.simulator.parameters import (
-    arm_from, campaign_from, ErrorSettings, faults_from, joints_from, LIVE_JOINT_PARAMETERS,
+    arm_from, ErrorSettings, faults_from, joints_from, LIVE_JOINT_PARAMETERS,
     plant_from, sensors_from, SimulatorSettings)
 from robodyn_ros.simulation import Plant
 from robodyn_ros.simulation.background_build import BackgroundPlantBuild, change_numbers
@@ -25,7 +25,6 @@ from robodyn_ros.simulation.faults import Fault, FaultSchedule
 from robodyn_ros.simulation.reports import FaultyReports, StateReport
 from robodyn_ros.simulation.sensors import Sensors
 
-_FAULTS = ('fault', 'seed')  # first letters of parameters that change the schedule
 _OF_BODIES = ('payload', 'mismatch')  # groups of parameters that change the rigid bodies
 
 
@@ -132,11 +131,10 @@ class SensorsAndFaults:
         self._motors: NDArray | None = None  # gains of their torques
         self.stopped = self.commands_dropped = False
         self._known: tuple[Fault, ...] = ()
-        self._schedule = self._new_schedule(values, 0.0, begin=0.0)
+        self._schedule = self._new_schedule(values, 0.0)
 
-    def _new_schedule(self, values: ErrorSettings, now: float, begin: float) -> FaultSchedule:
-        return FaultSchedule(self._model.body_joints, faults_from(values, self._model, now),
-                             campaign_from(values), begin)
+    def _new_schedule(self, values: ErrorSettings, now: float) -> FaultSchedule:
+        return FaultSchedule(faults_from(values, self._model, now))
 
     @property
     def active(self) -> tuple[Fault, ...]:
@@ -157,13 +155,13 @@ class SensorsAndFaults:
     def check(self, values: ErrorSettings, now: float) -> None:
         """Raise `RobodynError` for parameters that make no sense for this arm, at a time (s)."""
         sensors_from(values, self._model)
-        self._new_schedule(values, now, begin=now)
+        self._new_schedule(values, now)
 
     def change(self, values: ErrorSettings, names: Sequence[str], now: float) -> None:
         """Apply parameters that were set at run time and checked, at a time (s)."""
         sensors = sensors_from(values, self._model)
-        if any(name.startswith(_FAULTS) for name in names):
-            schedule = self._new_schedule(values, now, begin=now)
+        if 'faults' in names:
+            schedule = self._new_schedule(values, now)
             schedule.follow(self._schedule)
             self._schedule = schedule
         if 'seed' in names:
@@ -178,7 +176,7 @@ class SensorsAndFaults:
         """Start again at time 0, without the faults with START `now`."""
         values = replace(self._values, faults=tuple(
             entry for entry in self._values.faults if entry.split()[:1] != ['now']))
-        schedule = self._new_schedule(values, 0.0, begin=0.0)
+        schedule = self._new_schedule(values, 0.0)
         schedule.counts.update(self._schedule.counts)
         self._schedule = schedule
         self._reports.reset()

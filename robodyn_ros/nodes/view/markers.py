@@ -39,7 +39,7 @@ class MarkersSettings:
     robot: RobotSettings = group(RobotSettings, '')
     link: str = parameter(
         '', 'Link whose mass ellipsoid is shown, and at which the estimated wrench acts: '
-        'observer.link of the controller. Empty: the last one.', read_only=True)
+        'cartesian.link of the controller. Empty: the last one.', read_only=True)
     rate: float = parameter(15.0, 'Rate of the markers.', 'Hz', 0.1, 60.0, read_only=True)
 
 

@@ -361,8 +361,8 @@ def test_messages_that_say_nothing_are_refused():
     with pytest.raises(TrajectoryError, match='300 points'):
         made.control.stream.add(made.loop.now, NAMES, [
             TrajectoryPoint(BENT, (), (), (), 0.1 * k) for k in range(300)])
-    with pytest.raises(ParameterError, match='stream.jerk_limit'):
-        Streamed(**{'stream.jerk_limit': (1.0, 2.0)})
+    with pytest.raises(ParameterError, match='stream.acceleration_limit'):
+        Streamed(**{'stream.acceleration_limit': (1.0, 2.0)})
 
 
 def test_absurd_targets_do_no_harm():

@@ -51,7 +51,6 @@ _SETTINGS = {
     'reach.velocity': 'cartesian.velocity_limit',
     'reach.acceleration': 'cartesian.acceleration_limit',
     'reach.leash': 'cartesian.max_tracking_error'}
-_TASK = {'posture_ratio': 'posture_damping_ratio'}
 _GROUPS = {'reach': 'cartesian', 'adaptation': 'adaptive', 'linear': 'linear_feedback',
            'tolerances': 'constraints', 'observer.collision': 'collision'}
 
@@ -128,7 +127,7 @@ class ControllerHost:
                  if np.max(value, initial=0.0) <= _LARGEST}
         return with_values(settings, {
             **DEFAULTS, **self.setup.get('parameters', {}), **_renamed(gains, _GAINS),
-            **{f'cartesian.{_TASK.get(name, name)}' if name != 'armature' else name: value
+            **{f'cartesian.{name}' if name != 'armature' else name: value
                for name, value in self._given['task_gains'].items()},
             **settings_of(self._given['settings'])})
 

@@ -34,7 +34,7 @@ NO_ROTOR = 100.0   # and beyond which the joint is blocked, and may come free
 TASK_PARAMETERS = (
     'armature', *(f'cartesian.{name}' for name in (
         'link', 'natural_frequency', 'damping_ratio', 'stiffness', 'damping', 'axes',
-        'posture_frequency', 'posture_damping_ratio', 'singularity')))
+        'posture_frequency', 'singularity')))
 _POSES = 128          # configurations for typical values
 _NEGLIGIBLE = 1e-9    # of the typical value, below which a link cannot be moved
 
@@ -205,8 +205,7 @@ def make_task_gains(dynamics: Dynamics, settings: Settings | None = None) -> Tas
     springs = six('stiffness', s.stiffness) if s.stiffness else wn ** 2 * typical.mass
     dampers = six('damping', s.damping) if s.damping else np.zeros(6)
     posture = not_negative('cartesian.posture_frequency', s.posture_frequency, model)
-    posture_kd = 2.0 * posture * not_negative('cartesian.posture_damping_ratio',
-                                              s.posture_damping_ratio, model)
+    posture_kd = 2.0 * posture
     inertia = joint_inertia(dynamics) + rotors
     return TaskGains(
         stiffness=springs, damping=dampers,

@@ -306,12 +306,10 @@ class Stream:
         assert motion is not None
         start = self._motions.start_state(lead)
         period = timing.period or timing.spacing
-        overrun = ((min(period, _EXTRAPOLATED), min(period, _REST))
-                   if self._settings.overrun == 'extrapolate' else (0.0, 0.0))
         with np.errstate(all='ignore'):
             try:
                 trajectory = motion.plan(start.reference, start.moment, self._targets, timing,
-                                         *overrun)
+                                         min(period, _EXTRAPOLATED), min(period, _REST))
             except np.linalg.LinAlgError:  # targets that no curve goes through
                 trajectory = None
         if trajectory is None:

@@ -94,13 +94,13 @@ def stream_limits(dynamics: Dynamics, settings: StreamSettings, usable, armature
     room = np.maximum(_EFFORT * usable - np.abs(dynamics.gravity(q)), _SPARE * usable)
     own = np.minimum(room / np.maximum(inertia, 1e-9), speed / _RISE)
     acceleration = np.minimum(_given('acceleration_limit', settings, names), own)
-    jerk = np.minimum(_given('jerk_limit', settings, names), acceleration / _BUILD_UP)
-    return MotionLimits(model.lower, model.upper, speed, acceleration, jerk, _EFFORT * usable)
+    return MotionLimits(model.lower, model.upper, speed, acceleration, acceleration / _BUILD_UP,
+                        _EFFORT * usable)
 
 
 def check_limits(settings: StreamSettings, joint_names: Sequence[str]) -> None:
     """Raise `ParameterError` for limits of a wrong length."""
-    for name in ('velocity_limit', 'acceleration_limit', 'jerk_limit'):
+    for name in ('velocity_limit', 'acceleration_limit'):
         _given(name, settings, joint_names)
 
 

@@ -21,7 +21,6 @@ AXES = ('base', 'target')
 TORQUE_SOURCES = ('command', 'measured')
 REACTIONS = ('report', 'stop', 'float')  # to a collision
 STREAM_MODES = ('auto', 'always', 'never')
-OVERRUNS = ('extrapolate', 'stop')  # of a stream whose targets are late
 
 
 @settings('position_limits')
@@ -137,8 +136,6 @@ class CartesianSettings:
     posture_frequency: Numbers = parameter(
         (5.0,), 'Natural frequency of the posture in the null space of the link.', 'rad/s', 0.0,
         MAX_FREQUENCY, per_joint=True)
-    posture_damping_ratio: Numbers = parameter(
-        (1.0,), 'Damping ratio of the posture.', '', 0.0, 10.0, per_joint=True, in_ros=False)
     singularity: float = parameter(
         0.05, 'Part of its usual mobility below which a direction is damped.', '', 1e-3, 0.5,
         in_ros=False)
@@ -302,12 +299,6 @@ class StreamSettings:
     leap: float = parameter(
         0.5, 'Distance from one target to the next that is not followed: the arm comes to rest.',
         'rad or m', 1e-3, 100.0)
-    overrun: str = parameter(
-        'extrapolate', 'Motion when targets are late: extrapolate, for a period, at most 0.1 s, '
-        'then come to rest; or stop: come to rest at once.', choices=OVERRUNS, in_ros=False)
-    max_delay: float = parameter(
-        1.0, 'Largest difference of a stamp to the clock; beyond it the time of arrival counts.',
-        's', 0.0, 60.0, in_ros=False)
     velocity_limit: Numbers = parameter(
         (), 'Velocity limits of streams; empty: of the URDF.', 'rad/s or m/s', 1e-4,
         per_joint=True)
@@ -315,9 +306,6 @@ class StreamSettings:
         (), 'Acceleration limits of streams; empty: by the torque where a stream begins, and at '
         'most the velocity limit in 0.1 s. The torque is limited in any case.',
         'rad/s^2 or m/s^2', 1e-3, per_joint=True)
-    jerk_limit: Numbers = parameter(
-        (), 'Jerk limits of streams; empty: the acceleration limit in 0.05 s.',
-        'rad/s^3 or m/s^3', 1e-2, per_joint=True, in_ros=False)
 
 
 @settings()

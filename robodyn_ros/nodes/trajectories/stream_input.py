@@ -26,6 +26,7 @@ STREAM, TRAJECTORY = 'stream', 'trajectory'
 _SHORT = 0.06      # s, time of a single point that is a target in any case, also 0
 _LATE = 1.5        # times the duration of a message, until which the next one belongs to it
 _LOG = 1.0         # s between two log lines of a kind
+_LATEST = 1.0      # s from a stamp to the clock, beyond which the time of arrival counts
 
 
 class StreamInput:
@@ -139,12 +140,11 @@ class StreamInput:
         if not stamp:
             return None
         late = self._wall() - stamp
-        if abs(late) <= self._settings.max_delay:
+        if abs(late) <= _LATEST:
             return now - late
         self._node.get_logger().warning(
             f'stamps on {self._topic} are {late:.3g} s before the clock, more than '
-            f'{self._settings.max_delay:g} s: the time of arrival is used; check time '
-            'synchronisation',
+            f'{_LATEST:g} s: the time of arrival is used; check time synchronisation',
             throttle_duration_sec=_LOG)
         return None
 

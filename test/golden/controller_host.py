@@ -50,7 +50,7 @@ _SETTINGS = {
     'tolerances.stopped_velocity': 'constraints.stopped_velocity_tolerance',
     'reach.velocity': 'cartesian.velocity_limit',
     'reach.acceleration': 'cartesian.acceleration_limit',
-    'reach.leash': 'cartesian.max_tracking_error'}
+    'reach.leash': 'cartesian.max_tracking_error', 'adaptation.link': 'cartesian.link'}
 _GROUPS = {'reach': 'cartesian', 'adaptation': 'adaptive', 'linear': 'linear_feedback',
            'tolerances': 'constraints', 'observer.collision': 'collision'}
 

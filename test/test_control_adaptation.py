@@ -43,7 +43,7 @@ class Learner:
     """Estimate of the payload at the tip; its dynamics contain it."""
 
     def __init__(self, model, gains, start=None, **settings):
-        self.settings = AdaptiveSettings(tip(model), **settings)
+        self.settings = AdaptiveSettings(**settings)
         self.dynamics = Dynamics(model)
         self.known = self.dynamics.runtime.copy()
         self.body, self.sliding = body_of(self.dynamics, gains, tip(model)), gains.sliding
@@ -69,7 +69,7 @@ class Learner:
 def controller(model, link, **settings):
     dynamics = Dynamics(model)
     return ArmController(dynamics, settings_of(
-        adaptive=AdaptiveSettings(link, **settings), **CALM))
+        adaptive=AdaptiveSettings(**settings), cartesian__link=link, **CALM))
 
 
 def motion(model, seed=3):
@@ -281,7 +281,7 @@ def test_settings_without_sense_are_refused(name, value):
 
 
 def test_a_link_that_cannot_hold_a_payload_is_refused():
-    with pytest.raises(ModelError, match='immovable base'):
+    with pytest.raises(ParameterError, match='immovable base'):
         controller(with_slots(MODEL), MODEL.base_link)
     with pytest.raises(ModelError, match='nowhere'):
         controller(with_slots(MODEL), 'nowhere')

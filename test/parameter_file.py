@@ -35,9 +35,10 @@ robodyn arm fr3 --check
   interface of its controller, other commanders, and parameters of the hardware in its robot
   description. It needs `robot_description`, or `--urdf`.
 - `--simulate` starts the simulator with rate, limits, topics, messages (if their workspace is
-  sourced), reported effort and gravity compensation of the driver. Other habits, such as a spring to the zero pose, are parameters
-  `driver.` of the [simulator](simulator.md#model-errors-sensor-errors-faults). Not simulated:
-  brakes, the driver's own check of limits, and what it does at its activation.
+  sourced), reported effort and gravity compensation of the driver. Other habits, such as a spring
+  to the zero pose, are parameters `driver.` of the
+  [simulator](simulator.md#model-errors-sensor-errors-faults). Not simulated: brakes, the driver's
+  own check of limits, and what it does at its activation.
 - Torques go by `forward` (a forward_command_controller with `effort` or another interface),
   `present` (a controller that the driver brings), or `plugin` (the [exported
   controller](ros2_control.md#controller-in-controller_manager) with these interfaces).

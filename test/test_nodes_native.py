@@ -129,8 +129,11 @@ def test_lifecycles_while_requests_trajectories_and_parameters_come(scene, lives
                 probe.until(lambda: probe.change_state(NODE, transition), 'the next life', 20.0)
             process.wait_for_output('loop: native', since)
         assert process.stop()[0] == 0
+    # an activation before the first state is refused, and asked for again
+    refused = 'no joint state on /joint_states yet: no message yet'
+    lines = [line for line in process.lines if not line.rstrip().endswith(refused)]
     for word in ('Traceback', 'Fatal', 'fault', 'ERROR'):
-        assert word not in process.output
+        assert not [line for line in lines if word in line]
     assert scene.steps.max() < 1.5
 
 

@@ -14,7 +14,10 @@ from robodyn_ros.model.per_joint import COMMAND  # noqa: E402
 from robodyn_ros.nodes.command_message import (  # noqa: E402
     CommandMessage, CommandSettings, DriveSettings)
 from robodyn_ros.nodes.command_writer import CommandWriter  # noqa: E402
+from robodyn_ros.nodes.commands import CommandReader  # noqa: E402
+from robodyn_ros.safety import drive as safety_drive  # noqa: E402
 from robodyn_ros.safety.drive import without_reference  # noqa: E402
+from sensor_msgs.msg import JointState  # noqa: E402
 
 NAMES = ('a', 'b', 'c')
 NINE = tuple('abcdefghi')
@@ -163,6 +166,38 @@ def test_the_drive_makes_the_torque_of_the_cycle(fields, kp, kd):
     assert not last[2].any()
 
 
+def test_the_last_command_of_an_activation_is_none_of_the_next():
+    loop = arm()
+    control, n = loop.control, loop.nv
+    writer = writer_of({'command_type': FORMS[2][0], 'command_fields': FIVE, 'drive_kp': (20.0,),
+                        'drive_kd': (1.0,)}, control.model.joint_names,
+                       drive.function(control.host.compiled.dimensions))
+    writer.follow(control.host.bound.memory)
+    native, (torque, command) = writer.bound(control.host.bound.memory)  # as the native loop
+    loop.run(0.1)
+    held = writer.message.read(deserialize_message(
+        writer.write(control.status.sent, last=True), writer.message.type))
+    np.testing.assert_array_equal(held[3:], [[20.0] * n, [1.0] * n])
+    control.activation.deactivate()
+    loop.start()
+    control.requests.compensate_gravity()
+    loop.run(0.1)
+    torque[:] = control.status.sent
+    native.call()
+    effort, _, _, *gains = command.reshape(-1, n)
+    np.testing.assert_array_equal(effort, torque)
+    assert not np.any(gains)
+
+
+@pytest.mark.parametrize('last', [0.0, 1.0])
+def test_without_gains_the_effort_depends_on_no_state(last):
+    torque, nan = [1.5, -2.0], [float('nan')] * 2
+    state = safety_drive.State(nan, nan)
+    p = safety_drive.Program([0.0] * 2, [0.0] * 2, 0.0, last, [2.0, -1.0], [0.0, 0.5])
+    effort, *_ = safety_drive.command(torque, state, state, state, 1.0, p)
+    assert effort == [3.0, 2.0]
+
+
 def test_a_driver_rounds_nothing_of_what_it_gets():
     writer = writer_of({'effort_quantum': (0.0, 0.25, 0.063)})
     torque = np.array([0.1234, -0.4, 0.1])
@@ -186,3 +221,17 @@ def test_an_arm_that_falls_in_silence_is_known(gains, compensates, silence, word
         enough = writer_of({'command_type': FORMS[2][0], 'command_fields': FIVE,
                             'drive_kp': tuple(np.maximum(gains, needed))}, MODEL.joint_names)
         assert enough.falls_in_silence(Dynamics(MODEL), compensates, silence) == ''
+
+
+def test_efforts_by_name_have_no_gains_of_the_message_before():
+    form = message_of('trajectory_msgs/msg/JointTrajectory', FIVE, NAMES)
+    five = np.arange(15.0).reshape(5, 3)
+    reader = CommandReader(NAMES, NAMES[::-1])
+    assert reader.read(deserialize_message(form.write(five.ravel()), form.type), form)
+    np.testing.assert_array_equal(reader.command, five)
+    assert reader.read_named(JointState(name=['b'], effort=[7.0]))
+    five[0, 1], five[1:, 1] = 7.0, np.nan
+    np.testing.assert_array_equal(reader.command, five)
+    reader.clear()
+    np.testing.assert_array_equal(reader.torque, np.zeros(3))
+    assert np.isnan(reader.command[1:]).all()

@@ -119,6 +119,7 @@ class CommandWriter:
             return self.message.write(torque, stamp)
         self._p.last[()], self._torque[:] = last, torque
         self._call.call()
+        self._p.last[()] = 0.0  # the native loop has the same block
         return self.message.write(self._command, stamp)
 
     def torque_of(self, message: Any, q: np.ndarray, qd: np.ndarray) -> np.ndarray:

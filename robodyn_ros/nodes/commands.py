@@ -87,7 +87,8 @@ class CommandReader:
         self.refusals = Refusals()
 
     def clear(self) -> None:
-        """Reset the torques to zero."""
+        """Reset the torques to zero, without other numbers."""
+        self.command[:] = np.nan
         self.torque[:] = 0.0
 
     def read_array(self, message: Float64MultiArray) -> bool:
@@ -106,7 +107,11 @@ class CommandReader:
         return True
 
     def read_named(self, message: JointState) -> bool:
-        """Read torques by name, of all joints or some; return whether they are valid."""
+        """
+        Read torques by name, of all joints or some; return whether they are valid.
+
+        Positions and gains that another message had for these joints are gone.
+        """
         unknown = [name for name in message.name if name not in self._index]
         if unknown:
             return self._refuse(
@@ -126,7 +131,7 @@ class CommandReader:
             j = int(np.argmin(finite))
             return self._refuse('not finite', f'a command with effort {values[j]} for joint '
                                 f'{names[j]!r}')
-        self.torque[order] = values
+        self.command[1:, order], self.torque[order] = np.nan, values
         self.received += 1
         return True
 

@@ -77,8 +77,9 @@ def command(torque, state, reference, ahead, follows, p):
     kp, kd = when(guided | flag(p.commanded) & last, [p.kp, p.kd], [zero, zero])
     damping, speed = when(flag(p.commanded), kd, p.kd), when(last, zero, state.qd)
     to, wanted = when(guided, [reference.q, reference.qd], [state.q, zero])
-    share = [k * (r - q) + d * (v - qd) for k, d, r, v, q, qd in zip(
-        kp, damping, to, wanted, state.q, speed)]
+    # where there is no gain, nothing depends on a state that is not finite
+    share = [when(k, k * (r - q), 0.0) + when(d, d * (v - qd), 0.0)
+             for k, d, r, v, q, qd in zip(kp, damping, to, wanted, state.q, speed)]
     effort = [scale * when(step, step * nearest((whole - part) / when(step, step, 1.0)),
                            whole - part)
               for whole, part, step, scale in zip(torque, share, p.quantum, p.scale)]

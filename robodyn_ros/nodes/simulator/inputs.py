@@ -39,7 +39,8 @@ class Inputs:
     Attributes
     ----------
     arrays, named, wrenches : PolledSubscription
-        Torques in the order of `command_joints`, torques by name, and wrenches on links.
+        Commands of `command_type`, joints in the order of `command_joints`; torques by name; and
+        wrenches on links.
 
     """
 

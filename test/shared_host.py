@@ -100,14 +100,11 @@ int main(int count, char ** arguments)
         answer[0] = loop.chain(false);
         break;
       case 'g': {
-        @NAME@_drives drives = {};
+        @NAME@_drives drives = @NAME@_initial_drives;
         get(values, sizeof(values));
         std::memcpy(drives.kp, values, JOINTS * sizeof(double));
         std::memcpy(drives.kd, values + JOINTS, JOINTS * sizeof(double));
         drives.commanded = values[2 * JOINTS];
-        for (double & scale : drives.scale) {
-          scale = 1.0;
-        }
         const auto command = loop.drive(drives);
         fwrite(&command, sizeof(command), 1, stdout);
         break;

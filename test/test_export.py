@@ -24,6 +24,7 @@ from robodyn_ros.export.places import Array
 from robodyn_ros.export.syntax import identifier
 from robodyn_ros.export.templates import helpers
 from robodyn_ros.model import RobotModel
+from robodyn_ros.model.per_joint import COMMAND
 from test_control_cycle import assert_same, LARGEST, RandomWalk
 
 URDF = Path(__file__).resolve().parents[1] / 'urdf'
@@ -192,6 +193,20 @@ def test_the_example_holds_and_follows(tmp_path):
         line = next(each for each in printed.splitlines() if each.startswith(what))
         assert 'mode 1, fault 0' in line and float(line.split()[-1]) < 1e-3, line
     assert f'{export.name}_cycle: ' in printed
+
+
+@needs_compiler
+def test_the_command_of_initial_drives_is_the_torque(tmp_path):
+    export, _ = random_cycles(*WALK)
+    sources, n = project(export, tmp_path), export.model.nv
+    library = ctypes.CDLL(build(tmp_path, NATIVE, (*PLAIN, '-shared', '-fPIC'), [
+        each for each in sources if each != 'driver.c'], 'arm.so'))
+    torque, command = np.linspace(-3.0, 4.0, n), np.full((len(COMMAND), n), np.nan)
+    library.arm_command(*(ctypes.c_void_p(each.ctypes.data) for each in (
+        torque, export.cycle.initial['memory'])), ctypes.byref(ctypes.c_double.in_dll(
+            library, 'arm_initial_drives')), ctypes.c_void_p(command.ctypes.data))
+    np.testing.assert_array_equal(command[0], torque)
+    assert not command[2:].any()
 
 
 @needs_compiler

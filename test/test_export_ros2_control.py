@@ -19,6 +19,8 @@ import numpy as np
 import pytest
 from robodyn_ros.cli.main import main
 from robodyn_ros.control import ArmController, Mode, with_slots
+from robodyn_ros.control.arm.loop_measurement import CAUTION
+from robodyn_ros.control.arm.loop_response import SOFT
 from robodyn_ros.control.arm.messages import Messages
 from robodyn_ros.control.shared_block import HEAD, SEGMENT_ROWS, SharedLayout, WORDS
 from robodyn_ros.control.steps import laws, modes
@@ -402,6 +404,48 @@ def test_drives_without_a_reference_have_no_gains(owner):
     effort, q, _, *gained = owner.arm.drive(*gains)
     np.testing.assert_array_equal(gained, gains)
     np.testing.assert_array_equal([effort, q], [owner.arm.torque, owner.arm.q])
+
+
+@pytest.mark.parametrize('release', [None, 0.2])
+def test_drives_hold_after_the_shutdown_of_an_owner_unless_it_has_faded_out_its_torque(
+        owner, release):
+    gains, arm = [np.array([40.0, 20.0]), np.array([4.0, 2.0])], owner.arm
+    owner.during(owner.controller.requests.shut_down, 'ends', release)
+    for _ in range(3000):
+        owner.run(1)
+        if owner.controller.status.shutdown_over:
+            break
+    assert arm.mode == modes.CARRY
+    owner.loop.close()  # the node has left
+    assert not arm.ask('q') and arm.ask('e')
+    effort, q, qd, *gained = arm.drive(*gains)
+    np.testing.assert_array_equal(gained, gains if release is None else np.zeros((2, 2)))
+    np.testing.assert_array_equal(effort, arm.torque)
+    assert not qd.any() and arm.torque.any() == (release is None)
+
+
+def test_the_soft_hold_of_an_owner_that_has_left_ends_behind_another_controller(owner):
+    arm, dynamics = owner.arm, Dynamics(RobotModel.from_urdf(SMALL))
+    owner.controller.host.program.probe.softness[:] = CAUTION, SOFT  # not measured; unexplained
+    owner.during(owner.controller.host.apply)
+
+    def squared_frequencies():
+        """Return what a displacement adds to the acceleration, by its size, 1/s^2."""
+        for _ in range(1000):
+            arm.update()
+        q, torque = arm.q.copy(), arm.torque
+        moved = q + 1e-3
+        arm.update(moved)
+        change = arm.torque - torque - dynamics.gravity(moved) + dynamics.gravity(q)
+        return np.linalg.solve(dynamics.mass_matrix(moved), change) / -1e-3
+
+    before = squared_frequencies()
+    owner.loop.block.set_number('alive', 0.0)
+    owner.loop.block.set_number('patience', 0.5)
+    arm.update()
+    assert arm.ask('c')
+    np.testing.assert_allclose(squared_frequencies() / before, [(1.0 - CAUTION)**-2, 1.0],
+                               rtol=0.05)
 
 
 def test_a_reference_far_away_is_refused(arm):

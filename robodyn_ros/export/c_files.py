@@ -125,7 +125,8 @@ def _cycle_lines(prefix: str, cycle: ExportedCycle) -> list[str]:
     return [
         *lines, *_comment([
             'Memory and program of an arm that was never under control, with the gains, limits '
-            'and', 'settings of the export.']),
+            'and', 'settings of the export; drives without gains, whose effort is the torque '
+            '(scale 1).']),
         *(f'extern const struct {prefix}_{name} {prefix}_initial_{name};'
           for name in cycle.initial), '',
         *_comment([
@@ -139,7 +140,8 @@ def _cycle_lines(prefix: str, cycle: ExportedCycle) -> list[str]:
             'state. Where there is no guard, guard_state stays 0.']),
         *(line for each in cycle.turns for line in each.head(';')), '', *_comment([
             'The command of a torque of the cycle, after it, for drives that may have a stiffness',
-            'and a damping of their own: ' + ', '.join(COMMAND) + ', each for all joints.']),
+            'and a damping of their own: ' + ', '.join(COMMAND) + ', each for all joints.',
+            f'drives: a copy of {prefix}_initial_drives with their gains.']),
         *cycle.command.head(';'), '']
 
 

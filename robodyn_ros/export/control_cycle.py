@@ -51,7 +51,8 @@ class ExportedCycle:
     segment : int
         Length of a row of the table of segments.
     initial : dict of str to array
-        Numbers of 'memory', 'program' and 'turn_memory' of an arm that was never under control.
+        Numbers of 'memory', 'program' and 'turn_memory' of an arm that was never under control,
+        and 'drives' without gains.
 
     """
 
@@ -119,6 +120,8 @@ class ExportedCycle:
             (Array('command', len(COMMAND) * n),))
         initial = {name: controller.host.values[name].copy() for name in ('memory', 'program')}
         initial['turn_memory'] = np.array(flatten(turn.initial()))
+        initial['drives'] = np.zeros(blocks.size(Drives, compiled.dimensions))
+        blocks.views(Drives, initial['drives'], compiled.dimensions).scale[:] = 1.0
         return cls(compiled, cycle, of_laws, parts, turns, command, segment, initial)
 
 

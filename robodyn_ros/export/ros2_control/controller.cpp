@@ -149,7 +149,6 @@ bool Controller::read_parameters()
   if (!read_gains("drive_kp", drives_.kp) || !read_gains("drive_kd", drives_.kd)) {
     return false;
   }
-  std::fill_n(drives_.scale, JOINTS, 1.0);
   if (!(reach_ > 0.0)) {
     RCLCPP_ERROR(log, "reference_reach is %g: it must be above 0", reach_);
     return false;

@@ -62,7 +62,7 @@ private:
   std::vector<std::string> joints_;
   std::vector<std::string> interfaces_;  // of commands
   std::string effort_name_;              // the interface that is none of DRIVE
-  @NAME@_drives drives_ = {};
+  @NAME@_drives drives_ = @NAME@_initial_drives;
   double reach_ = 0.0;
   bool measures_effort_ = false, carried_ = false;
 

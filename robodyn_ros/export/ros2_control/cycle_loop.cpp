@@ -153,9 +153,12 @@ bool CycleLoop::end()
   if (!begun_) {
     return false;
   }
+  const auto program = take_newest().program;
   // in CARRY the torque is that of gravity already, or was faded out by its owner
-  if (is_finite(state_) && memory_->motion.mode != @PREFIX@CARRY) {
-    program_ = *take_newest().program;
+  const bool carries = memory_->motion.mode == @PREFIX@CARRY;
+  fades_ = carries && program->motion.shutdown.releases > 0.0;
+  if (is_finite(state_) && !carries) {
+    program_ = *program;
     take_over();
     std::memcpy(torque_, memory_->sent, sizeof(torque_));
   }
@@ -166,7 +169,7 @@ bool CycleLoop::end()
 DriveCommand CycleLoop::drive(@NAME@_drives drives) const
 {
   static_assert(sizeof(DriveCommand) == 5 * JOINTS * sizeof(double), "rows of the command");
-  drives.last = !begun_ && memory_->motion.mode != @PREFIX@CARRY;
+  drives.last = !begun_ && !fades_;
   DriveCommand command;
   @NAME@_command(torque_, memory_, &drives, command.effort);
   return command;
@@ -233,6 +236,13 @@ bool CycleLoop::chain(bool chained)
   }
   if (chained && owned_) {  // by a node that has ended: its gains and limits stay
     program_ = *take_newest().program;
+    // nobody measures the loop any more, which a soft hold waits for
+    for (double & softness : program_.probe.softness) {
+      if (softness > 0.0 && softness <= CAUTION) {
+        softness = 0.0;
+        program_.switch_ += 1.0;
+      }
+    }
     released_ = taken_;
     owned_ = false;
   }

@@ -14,6 +14,7 @@ namespace @NAME@_controller
 
 constexpr int JOINTS = @PREFIX@JOINTS;
 constexpr double AT_REST = 0.02;  // rad/s or m/s
+constexpr double CAUTION = 0.5;  // softness of a hold whose loop an owner has not measured yet
 
 /// What drives with a stiffness and damping of their own take, for each joint; rows as exported.
 struct DriveCommand
@@ -114,6 +115,7 @@ private:
   int64_t session_ = 0, count_ = 0, taken_ = 0, released_ = 0;
   bool begun_ = false, owned_ = false, follows_ = false, chained_ = false;
   bool stopping_ = false;
+  bool fades_ = false;  // whether an owner has faded out the torque that is the last one
   std::atomic<bool> inside_{false}, closed_{false};
 };
 

@@ -98,8 +98,9 @@ drive_kd: [1.0]
   rest after (|torque - g| + kd |qd|) / (kp - k), where g is its gravity torque and k = |dg/dq|;
   with kp below k nothing holds it, and with kp = 0 it falls as with efforts alone. The last
   command of a controller that ends holds the arm where it is. **An arm that falls then is not
-  activated** before somebody has said that it may (`silence.may_fall: true`): with gains below k,
-  or where the drives damp or disable the motors without commands (`silence.drives`).
+  activated** by a node that sends the commands before somebody has said that it may
+  (`silence.may_fall: true`): with gains below k, or where the drives damp or disable the motors
+  without commands (`silence.drives`). The plugin of ros2_control does not check it.
 - `effort_scale` is the effort of commands and states for 1 N m at the joint: a factor, a unit, a
   sign. `effort_quantum` is the size of the steps that the drive makes; torques are rounded to it.
 - **A guard commands by the same message**: give it the same parameters. Its torque leaves as that

@@ -36,6 +36,10 @@ def test_equal_parameters_do_not_differ():
     assert not difference(parameters(), parameters())
     assert not difference(parameters(), parameters(command_joints=names)), 'the default'
     assert not difference(parameters(), parameters(usable=MODEL.effort_limit * (1.0 + 1e-12)))
+    for one in ({'drive_kp': [20.0]}, {'effort_scale': [2.0]}):
+        (name, value), = one.items()
+        assert not difference(parameters(**one), parameters(**{name: value * len(names)}))
+        assert difference(parameters(**one), parameters(**{name: [*value * 6, 7.0]}))
 
 
 @pytest.mark.parametrize('change, words', [

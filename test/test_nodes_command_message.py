@@ -208,6 +208,7 @@ def test_a_driver_rounds_nothing_of_what_it_gets():
 
 @pytest.mark.parametrize('gains, compensates, silence, words', [
     ((500.0, 0.5, *[500.0] * 5), False, 'repeat', "drive_kp 0.5 of joint 'joint2' does not hold"),
+    ((500.0, 1.0, *[5.0] * 5), False, 'repeat', "drive_kp 1 of joint 'joint2' does not hold"),
     ((500.0,), False, 'repeat', ''), ((0.0,), False, 'repeat', 'drive_kp 0 of joint'),
     ((0.0,), True, 'repeat', ''), (None, False, 'repeat', ''), ((500.0,), False, 'damp', 'sinks'),
     (None, True, 'damp', ''), ((500.0,), True, 'disable', 'falls')])
@@ -216,11 +217,12 @@ def test_an_arm_that_falls_in_silence_is_known(gains, compensates, silence, word
         'command_type': FORMS[2][0], 'command_fields': FIVE, 'drive_kp': gains}, MODEL.joint_names)
     why = writer.falls_in_silence(Dynamics(MODEL), compensates, silence)
     assert words in why and bool(words) == bool(why)
-    if 'does not hold' in why:  # what is asked for is enough
+    if 'does not hold' in why:  # what is asked for is enough, and no more than that
         needed = float(why.split()[-4])
-        enough = writer_of({'command_type': FORMS[2][0], 'command_fields': FIVE,
-                            'drive_kp': tuple(np.maximum(gains, needed))}, MODEL.joint_names)
-        assert enough.falls_in_silence(Dynamics(MODEL), compensates, silence) == ''
+        for kp, falls in ((needed, False), (needed - 1.0, True)):
+            raised = writer_of({'command_type': FORMS[2][0], 'command_fields': FIVE,
+                                'drive_kp': tuple(np.maximum(gains, kp))}, MODEL.joint_names)
+            assert bool(raised.falls_in_silence(Dynamics(MODEL), compensates, silence)) == falls
 
 
 def test_efforts_by_name_have_no_gains_of_the_message_before():

@@ -57,7 +57,7 @@ class MessageSettings:
     """Messages of the commands."""
 
     command_type: str = parameter(
-        'std_msgs/msg/Float64MultiArray', 'Type of the messages on effort_command_topic.',
+        'std_msgs/msg/Float64MultiArray', 'Type of the messages of commands.',
         read_only=True)
     command_fields: Texts = parameter(
         ('data:effort',), 'Their fields, each as FIELD:WHAT. WHAT is effort, position, velocity, '

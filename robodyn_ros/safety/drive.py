@@ -19,6 +19,9 @@ by which that may fall on the way. Below that stiffness nothing holds it.
 
 from __future__ import annotations
 
+from bisect import bisect_left
+import math
+
 import numpy as np
 
 from robodyn_ros.dynamics import Dynamics
@@ -131,18 +134,24 @@ def falls_in_silence(dynamics: Dynamics, p, compensates: bool, silence: str) -> 
         return 'the drives only damp: the arm sinks'
     if not p.commanded:
         return ''
-    model, lowest, largest = dynamics.model, np.inf, 0.0
-    for q in sampled_poses(model, _POSES):
-        slope = np.array([dynamics.gravity(q + each) - dynamics.gravity(q)
-                          for each in _SHIFT * np.eye(model.nv)]) / _SHIFT
-        values, vectors = np.linalg.eigh(np.diag(p.kp) + 0.5 * (slope + slope.T))
-        largest = max(largest, np.abs(slope).max())
-        if values[0] < lowest:
-            lowest, j = values[0], int(np.argmax(np.abs(vectors[:, 0])))
-    return '' if lowest >= -_SMALL * largest else (
-        f'the drives repeat the last command: drive_kp {p.kp[j]:.3g} of joint '
-        f"'{model.joint_names[j]}' does not hold the arm against gravity, "
-        f'{np.ceil(p.kp[j] - lowest):.3g} {model.effort_units[j]}/{model.position_units[j]} would')
+    model = dynamics.model
+    slopes = np.array([[dynamics.gravity(q + each) - dynamics.gravity(q)
+                        for each in _SHIFT * np.eye(model.nv)]
+                       for q in sampled_poses(model, _POSES)]) / _SHIFT
+    slopes = 0.5 * (slopes + slopes.transpose(0, 2, 1))
+    least = -_SMALL * np.abs(slopes).max()
+
+    def holds(kp: float) -> bool:  # where all are raised to at least this
+        return np.linalg.eigvalsh(np.diag(np.maximum(p.kp, kp)) + slopes).min() >= least
+
+    if holds(0.0):
+        return ''
+    values, vectors = np.linalg.eigh(np.diag(p.kp) + slopes)
+    j = int(np.argmax(np.abs(vectors[np.argmin(values[:, 0]), :, 0])))
+    enough = math.ceil(-np.linalg.eigvalsh(slopes).min())
+    return (f'the drives repeat the last command: drive_kp {p.kp[j]:.3g} of joint '
+            f"'{model.joint_names[j]}' does not hold the arm against gravity; it stays with all "
+            f'below {bisect_left(range(enough), True, key=holds)} raised to that')
 
 
 def without_reference(count: int) -> Function:

@@ -95,9 +95,9 @@ class Packs:
         Place of each node that is in a pack.
     leaves : dict of int to list of Symbol
         Operands of each conjunction or disjunction of several conditions.
-    inlined : dict of int to int
+    inlined : dict of int to int or None
         Nodes that are computed where they are needed, since those of the other lanes are the same
-        but for constants; and a number that these share.
+        but for constants; and a number that these share, if there is one.
     inside : dict of Region to list
         Packs, and indices of single nodes, of each region, in the order of evaluation.
 

@@ -155,9 +155,8 @@ class Activation:
         if self._cut_off and publishers != {SIMULATOR}:
             raise StateError(self._cut_off)
         if self._falls and not self._may_fall:
-            raise StateError(f'when commands stop, {self._falls}. Support it, and start with '
-                             'silence.may_fall: true'
-                             + (', or raise drive_kp' if 'drive_kp' in self._falls else ''))
+            raise StateError(f'when commands stop, {self._falls}. If it may fall, support it, and '
+                             'start with silence.may_fall: true')
         return controller.activation.check_effort(states.q, states.qd, states.effort,
                                                   bool(self._driver_compensates_gravity))
 

@@ -42,8 +42,9 @@ class SilenceSettings:
         'forward_command_controller, damp, or disable the motors.',
         choices=('repeat', 'damp', 'disable'), read_only=True)
     may_fall: bool = parameter(
-        False, 'Whether the arm may fall then. Otherwise an arm is not activated that falls '
-        'because of silence.drives, or of a drive_kp below what gravity needs.', read_only=True)
+        False, 'Whether the arm may fall then. Otherwise a node that sends the commands does not '
+        'activate an arm that falls because of silence.drives, or of a drive_kp below what '
+        'gravity needs.', read_only=True)
 
 
 @settings()

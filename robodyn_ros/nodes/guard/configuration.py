@@ -8,7 +8,7 @@ differ from its own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 import hashlib
 import json
 from typing import Any
@@ -64,10 +64,16 @@ def shared_parameters(model: RobotModel, command: CommandSettings, limits: Torqu
             'command_joints': list(command.command_joints or model.joint_names),
             'joint_commands': bool(command.publish_joint_commands),
             'command': [drives.command_type, *drives.command_fields, *map(str, (
-                *drives.drive_kp, *drives.drive_kd, *drives.effort_quantum))],
-            'effort_scale': list(command.effort_scale),
+                *_shortest(drives.drive_kp), *_shortest(drives.drive_kd),
+                *_shortest(drives.effort_quantum)))],
+            'effort_scale': _shortest(command.effort_scale),
             'driver_compensates_gravity': bool(limits.driver_compensates_gravity),
             'effort': dict(zip(model.joint_names, usable.tolist()))}
+
+
+def _shortest(values: Sequence[float]) -> list[float]:
+    """Return one number where those of all joints are equal."""
+    return list(values[:1] if len(set(values)) == 1 else values)
 
 
 def model_digest(model: RobotModel) -> str:

@@ -93,8 +93,7 @@ def open_interfaces(node, name):
     def relative(topic):
         return '~' + topic[len(name) + 1:] if topic.startswith(f'/{name}/') else topic
 
-    def letter(topic, endpoints):
-        info, = (each for each in endpoints(topic) if each.node_name == name)
+    def letter(info):
         if info.qos_profile.reliability is ReliabilityPolicy.BEST_EFFORT:
             return 'b'
         lasting = info.qos_profile.durability is DurabilityPolicy.TRANSIENT_LOCAL
@@ -107,8 +106,9 @@ def open_interfaces(node, name):
             ('out', node.get_publisher_names_and_types_by_node,
              node.get_publishers_info_by_topic)):
         for topic, (kind,) in names(name, '/'):
-            if not COMMON.fullmatch(topic):
-                found[direction, relative(topic)] = kind, letter(topic, endpoints)
+            own = [each for each in endpoints(topic) if each.node_name == name]
+            if own and not COMMON.fullmatch(topic):  # its node may not be known yet
+                found[direction, relative(topic)] = kind, letter(*own)
     for service, (kind,) in node.get_service_names_and_types_by_node(name, '/'):
         if not COMMON.fullmatch(service):
             found['service', relative(service)] = kind, ''

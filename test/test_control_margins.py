@@ -8,7 +8,9 @@ from margins_map import margins
 import pytest
 from robodyn_ros.control import Mode, Settings, with_slots
 from robodyn_ros.dynamics import Dynamics
+from robodyn_ros.dynamics.usual_inertia import likely_rotors
 from robodyn_ros.model import RobotModel
+from robodyn_ros.simulation import Plant
 
 ROOT = Path(__file__).resolve().parents[1]
 MODEL = RobotModel.from_urdf(ROOT / 'urdf' / 'robodyn7.urdf')
@@ -54,6 +56,22 @@ def test_slow_oscillations_of_other_arms_end(name, rate, delay):
     """Each joint is lowered as far as its own loop needs, not more: without feedback it falls."""
     model, dynamics = foreign(name)
     found = row(margins.Rigid(model, margins.start(model)), rate, delay, model, dynamics)
+    assert found.calm and found.moved and found.rests
+
+
+@pytest.mark.parametrize('times', [1.0, 3.0])
+def test_learned_torque_swings_no_arm_with_rotors_that_nobody_knows(times, monkeypatch):
+    """In one direction of its coupled joints this arm, without friction, has ten times the inertia.
+
+    It swung at 16 and 68 % of a limit for ever, and said nothing.
+    """
+    monkeypatch.setattr(margins, '_RUN', 15.0)
+    model, dynamics = foreign('panda')
+    arm = margins.Rigid(model, margins.start(model))
+    arm._plant = Plant(model, 1e-3, armature=times * likely_rotors(model), friction=0.0,
+                       damping=0.0)
+    arm._plant.reset(margins.start(model))
+    found = row(arm, 1000, 0.004, model, dynamics, measured=False)
     assert found.calm and found.moved and found.rests
 
 

@@ -151,7 +151,7 @@ class LoadChanges:
         """
         Set the payload of a link; mass 0 removes it.
 
-        It is blended in within `load_time`, at once while inactive. On the link of
+        It is blended in within `load_time`, at once while inactive. On the body of the link of
         `adaptation` it also replaces the estimate.
 
         Raises
@@ -164,7 +164,8 @@ class LoadChanges:
         loads = self._arm.loads
         self._change(loads.with_payload(payload), loads.gravity,
                      f'payload of {payload.mass:g} kg on link {payload.link!r}',
-                     forget=payload.link == self._arm.design.link)
+                     forget=self._arm.model.link(payload.link).body
+                     == self._arm.model.link(self._arm.design.link).body)
 
     def set_gravity(self, gravity) -> None:
         """

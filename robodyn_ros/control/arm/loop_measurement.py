@@ -174,6 +174,7 @@ class LoopMeasurement:
         self._arm, self._status = arm, status
         self._pool: ThreadPoolExecutor | None = None
         self.result: MeasuredLoop | None = None
+        self._cautious = False
         self._clear()
 
     @property
@@ -185,20 +186,26 @@ class LoopMeasurement:
         """Measure all joints, from the next hold on."""
         self._clear()
         self.result, self._begun = None, True
-        design = self._arm.design
+        settings = self._arm.design.settings
         # given rotors were measured; and in a soft hold a torque of the other sign shows later,
         # for which arms are watched that their driver carries
-        self._cautious = (design.loop is None and not np.any(design.settings.armature)
-                          and not design.settings.limits.driver_compensates_gravity)
+        self._cautious = self._unknown and not (
+            np.any(settings.armature) or settings.limits.driver_compensates_gravity)
         self._pool = ThreadPoolExecutor(1, 'measurement of the loop')
 
     def stop(self) -> None:
         """End the measurement; a doublet under way ends by itself."""
         self._clear()
+        self._cautious = False
         self._soften()
 
+    @property
+    def _unknown(self) -> bool:
+        loop = self._arm.design.loop
+        return loop is None or not loop.answers
+
     def _clear(self) -> None:
-        self._begun, self._cautious, self._after = False, False, -math.inf
+        self._begun, self._after = False, -math.inf
         self._arm.program.feedback.found[()] = self._arm.design.found_delay > 0.0
         self._joints: list[_Joint] = []
         self._probed: _Joint | None = None
@@ -210,8 +217,6 @@ class LoopMeasurement:
         """Begin no doublet for a moment; return the time in s until the present one is over."""
         m = self._arm.memory
         self._after = max(self._after, float(m.last_time) + _MOTION)
-        self._cautious = False
-        self._soften()
         if self._probed is None:
             return 0.0
         return max(float(self._arm.program.probe.window - m.probe.elapsed), 0.0) + _PAUSE
@@ -252,9 +257,14 @@ class LoopMeasurement:
         p, loop = self._arm.program, self._arm.design.loop
         # light joints have feedback for the smaller of inertia and likely rotor already
         heavy = self._arm.design.gains.inertia > likely_rotors(self._arm.model)
-        soft = CAUTION * (heavy & self._cautious) if loop is None else loop.softness
+        soft = np.where(heavy & self._cautious, CAUTION, 0.0)
+        if loop is not None and not self._unknown:
+            soft = loop.softness
         for each in self._joints:
-            soft[each.index] = 1.0 if each.turned else min(soft[each.index], SOFT)
+            if each.turned:
+                soft[each.index] = 1.0
+            elif each.response is not None:  # it moves with its torque, if it did not before
+                soft[each.index] = min(soft[each.index], SOFT)
         if (soft == p.probe.softness).all():
             return
         # what is taken away is gone at once

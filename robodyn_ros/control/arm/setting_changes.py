@@ -167,7 +167,8 @@ class SettingChanges:
         # a joint that oscillates for an unknown reason may be one that another makes oscillate
         known = measured[arm.memory.oscillation.factor < 1.0].all()
         arm.program.probe.measured[:] = measured & known
-        arm.program.probe.softness[:] = loop.softness
+        if loop.answers:  # else nothing is known yet
+            arm.program.probe.softness[:] = loop.softness
         arm.program.probe.use += 1.0
         arm.program.feedback.found[()] = design.found_delay > 0.0
         self.apply(design)

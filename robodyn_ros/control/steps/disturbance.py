@@ -19,7 +19,9 @@ and decays if (Hurwitz)
 
 d is computed for three times the rotor that the joint is built for, see `likely_rotors`, without
 friction; K is that of the slowest joint, as joints are coupled. Where the loop was measured E is
-0: the rotors are known.
+0: the rotors are known. Before that unknown rotors may be many times the inertia in one direction
+of coupled joints, and without friction what is learned makes an arm swing. A joint learns nothing
+as long as it swings at rest: the feedback alone calms it.
 
 Against dry friction integration makes a joint at rest stick, slip to the other side of its
 reference, and so on. At rest the compensation is therefore constant while the error is within a
@@ -52,6 +54,7 @@ _FORGOTTEN = 0.2  # s, time constant with which what was learned decays
 _BANDWIDTH = 0.25  # of kd: stable without rotors for any damping ratio
 _FASTEST = 30.0  # rad/s
 _ROTOR = 3.0  # times the likely rotor
+_SWINGS = 0.02  # of the velocity limit, above which a joint does not rest
 
 
 @block
@@ -115,20 +118,21 @@ def restarted(m, flag_):
     return when(flag_, empty, m)
 
 
-def update(m, p, gains, moved, error, reference, K):
+def update(m, p, gains, moved, error, reference, K, swings):
     """
     Return the memory after a state; m: that of `without_learning`.
 
     gains: in use. moved: function that returns G times accelerations. error: of the position. K:
-    bandwidth, rad/s.
+    bandwidth, rad/s. swings: flags of joints that swing at rest.
     """
     zone = zones(m.zone, error, reference, narrow_zones(gains, m.dry_friction))
     large = _within(difference(error, _within(error, _SMALL)), _LARGE)
     change = when(m.continues, difference(large, m.error), zeros(error))
     step = moved(
-        [when(flag(on) & moves, K * (kp * m.elapsed * e + kd * c), 0.0) for on, moves, kp, kd, e,
-         c in zip(gains.disturbance_observer, active(zone, error, reference), gains.kp, gains.kd,
-                  large, change)])
+        [when(all_of([flag(on), moves, no(out)]), K * (kp * m.elapsed * e + kd * c), 0.0)
+         for on, moves, out, kp, kd, e, c in zip(
+             gains.disturbance_observer, active(zone, error, reference), swings, gains.kp,
+             gains.kd, large, change)])
     step = when(all_finite(step), [
         when(flag(on), x, 0.0) for on, x in zip(gains.disturbance_observer, step)], zeros(step))
     s = _direction(reference.qd)
@@ -189,6 +193,12 @@ def active(zone, error, reference):
             a in zip(zone, error, reference.qd, reference.qdd)]
 
 
+def swinging(reference, qd, speeds):
+    """Return flags of joints that swing although the reference rests; qd: filtered, rad/s."""
+    return [_at_rest(v, a) & (absolute(x) > _SWINGS * most) for v, a, x, most in zip(
+        reference.qd, reference.qdd, qd, speeds)]
+
+
 def _direction(velocity):
     """Return the smoothed sign of the reference velocity."""
     return smoothed_sign(velocity, [SMOOTHING for _ in velocity])
@@ -233,7 +243,8 @@ def compensated(body, m, p, gains, light, row, q, dt, flags):
                               product(gains.feedback_inertia, acceleration))])
 
         return update(
-            kept, p.disturbance, gains, moved, error, m.motion.reference, K)
+            kept, p.disturbance, gains, moved, error, m.motion.reference, K,
+            swinging(m.motion.reference, m.passive.once, body.robot.speeds))
 
     steady = all_of([
         compensates, learns, ready(kept), significant, settled, no(estimated),

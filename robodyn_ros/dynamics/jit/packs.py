@@ -177,8 +177,8 @@ class Packs:
         """Return a pack with a free lane, preferably one with the same constants."""
         free = [pack for pack in packs if lane not in pack.lanes]
         for pack in free[1:] and free:
-            if all(a.index in self.of or a.index == b.index if isinstance(a, Symbol) else a == b
-                   for a, b in zip(operands, pack.example)):
+            if all(a.index in self.of or isinstance(b, Symbol) and a.index == b.index
+                   if isinstance(a, Symbol) else a == b for a, b in zip(operands, pack.example)):
                 return pack
         return free[0] if free else None
 

@@ -61,9 +61,10 @@ def test_slow_oscillations_of_other_arms_end(name, rate, delay):
 
 @pytest.mark.parametrize('times', [1.0, 3.0])
 def test_learned_torque_swings_no_arm_with_rotors_that_nobody_knows(times, monkeypatch):
-    """In one direction of its coupled joints this arm, without friction, has ten times the inertia.
+    """
+    In one direction of coupled joints it has ten times the inertia of its model.
 
-    It swung at 16 and 68 % of a limit for ever, and said nothing.
+    Without friction it swung at 16 and 68 % of a limit for ever, and said nothing.
     """
     monkeypatch.setattr(margins, '_RUN', 15.0)
     model, dynamics = foreign('panda')

@@ -20,8 +20,8 @@ and decays if (Hurwitz)
 d is computed for three times the rotor that the joint is built for, see `likely_rotors`, without
 friction; K is that of the slowest joint, as joints are coupled. Where the loop was measured E is
 0: the rotors are known. Before that unknown rotors may be many times the inertia in one direction
-of coupled joints, and without friction what is learned makes an arm swing. A joint learns nothing
-as long as it swings at rest: the feedback alone calms it.
+of coupled joints, and without friction what is learned makes an arm swing. Nothing is learned while
+a joint has swung at rest for long: the feedback alone calms it.
 
 Against dry friction integration makes a joint at rest stick, slip to the other side of its
 reference, and so on. At rest the compensation is therefore constant while the error is within a
@@ -54,7 +54,8 @@ _FORGOTTEN = 0.2  # s, time constant with which what was learned decays
 _BANDWIDTH = 0.25  # of kd: stable without rotors for any damping ratio
 _FASTEST = 30.0  # rad/s
 _ROTOR = 3.0  # times the likely rotor
-_SWINGS = 0.02  # of the velocity limit, above which a joint does not rest
+_SWINGS = 0.02  # of the velocity limit, above which a joint does not rest,
+_SWUNG, _LONGEST = 1.5, 2.0  # s for which it may; s that are counted
 
 
 @block
@@ -74,6 +75,7 @@ class Memory:
     rest: list = joints('N m', 'Part r of joints at rest.')
     zone: list = joints('rad', 'Error within which the compensation rests at rest; its sign is '
                         'the side of the error.')
+    swung: float = scalar('s', 'Time for which a joint has swung at rest, less that since.')
 
 
 def torque(m, p, velocity):
@@ -103,7 +105,7 @@ def without_learning(m, gains, compensates, prompt, dt, fades, bias_fades):
     dry = [f - maximum(minimum(now - before, maximum(f, 0.0)), minimum(f, 0.0))
            for f, now, before in zip(m.dry_friction, gains.coulomb, m.model)]
     return Memory(m.continues, m.elapsed + dt, waited, m.error, product(on, m.bias),
-                  product(friction, dry), gains.coulomb, product(on, m.rest), m.zone)
+                  product(friction, dry), gains.coulomb, product(on, m.rest), m.zone, m.swung)
 
 
 def interrupted(m):
@@ -114,25 +116,24 @@ def interrupted(m):
 def restarted(m, flag_):
     """Return the memory of an arm that is taken over, where a flag holds."""
     nothing = zeros(m.error)
-    empty = Memory(0.0, 0.0, 0.0, *[nothing] * 6)
+    empty = Memory(0.0, 0.0, 0.0, *[nothing] * 6, 0.0)
     return when(flag_, empty, m)
 
 
-def update(m, p, gains, moved, error, reference, K, swings):
+def update(m, p, gains, moved, error, reference, K):
     """
     Return the memory after a state; m: that of `without_learning`.
 
     gains: in use. moved: function that returns G times accelerations. error: of the position. K:
-    bandwidth, rad/s. swings: flags of joints that swing at rest.
+    bandwidth, rad/s.
     """
     zone = zones(m.zone, error, reference, narrow_zones(gains, m.dry_friction))
     large = _within(difference(error, _within(error, _SMALL)), _LARGE)
     change = when(m.continues, difference(large, m.error), zeros(error))
     step = moved(
-        [when(all_of([flag(on), moves, no(out)]), K * (kp * m.elapsed * e + kd * c), 0.0)
-         for on, moves, out, kp, kd, e, c in zip(
-             gains.disturbance_observer, active(zone, error, reference), swings, gains.kp,
-             gains.kd, large, change)])
+        [when(flag(on) & moves, K * (kp * m.elapsed * e + kd * c), 0.0) for on, moves, kp, kd, e,
+         c in zip(gains.disturbance_observer, active(zone, error, reference), gains.kp, gains.kd,
+                  large, change)])
     step = when(all_finite(step), [
         when(flag(on), x, 0.0) for on, x in zip(gains.disturbance_observer, step)], zeros(step))
     s = _direction(reference.qd)
@@ -144,7 +145,7 @@ def update(m, p, gains, moved, error, reference, K, swings):
         [friction + absolute(f) for friction, f in zip(gains.stiction, dry)])
     bias = _within([b + x - (after - r) for b, x, after, r in zip(m.bias, share, rest, ending)],
                    p.limit)
-    return Memory(1.0, 0.0, m.prompt, large, bias, dry, m.model, rest, zone)
+    return Memory(1.0, 0.0, m.prompt, large, bias, dry, m.model, rest, zone, m.swung)
 
 
 def _within(values, limits):
@@ -193,10 +194,11 @@ def active(zone, error, reference):
             a in zip(zone, error, reference.qd, reference.qdd)]
 
 
-def swinging(reference, qd, speeds):
-    """Return flags of joints that swing although the reference rests; qd: filtered, rad/s."""
-    return [_at_rest(v, a) & (absolute(x) > _SWINGS * most) for v, a, x, most in zip(
-        reference.qd, reference.qdd, qd, speeds)]
+def watched(m, reference, qd, speeds, dt):
+    """Return the memory after `dt` s, with how long the arm has swung; qd: filtered, rad/s."""
+    swings = any_of([_at_rest(v, a) & (absolute(x) > _SWINGS * most) for v, a, x, most in zip(
+        reference.qd, reference.qdd, qd, speeds)])
+    return replace(m, swung=maximum(minimum(m.swung + when(swings, dt, -dt), _LONGEST), 0.0))
 
 
 def _direction(velocity):
@@ -226,7 +228,9 @@ def compensated(body, m, p, gains, light, row, q, dt, flags):
     # loads that change may have been learned
     settled = loads.settled(m.loads)
     shaken = oscillation.recent(m.oscillation)  # what was learned then drives a soft joint away
-    kept = without_learning(m.disturbance, gains, compensates, prompt, dt, fades=estimated
+    before = watched(
+        m.disturbance, m.motion.reference, m.passive.once, body.robot.speeds, dt)
+    kept = without_learning(before, gains, compensates, prompt, dt, fades=estimated
                             | shaken, bias_fades=any_of([estimated, no(settled), shaken]))
     computed_torque = equal(row, laws.ROWS['computed_torque'])
     # the error of a joint with strongly reduced gains shows little
@@ -243,11 +247,11 @@ def compensated(body, m, p, gains, light, row, q, dt, flags):
                               product(gains.feedback_inertia, acceleration))])
 
         return update(
-            kept, p.disturbance, gains, moved, error, m.motion.reference, K,
-            swinging(m.motion.reference, m.passive.once, body.robot.speeds))
+            kept, p.disturbance, gains, moved, error, m.motion.reference, K)
 
     steady = all_of([
         compensates, learns, ready(kept), significant, settled, no(estimated),
+        no(kept.swung > _SWUNG),
         no(seen.undecided), no(m.motion.fault.code), no(transition.under_way(m.transition)),
         no(collision.present(m.collision, p.collision))])
     return choose(steady, [

@@ -20,8 +20,8 @@ and decays if (Hurwitz)
 d is computed for three times the rotor that the joint is built for, see `likely_rotors`, without
 friction; K is that of the slowest joint, as joints are coupled. Where the loop was measured E is
 0: the rotors are known. Before that unknown rotors may be many times the inertia in one direction
-of coupled joints, and without friction what is learned makes an arm swing. Nothing is learned while
-a joint has swung at rest for long: the feedback alone calms it.
+of coupled joints, and without friction what is learned makes an arm swing. Nothing is learned
+while a joint has swung at rest for long: the feedback alone calms it.
 
 Against dry friction integration makes a joint at rest stick, slip to the other side of its
 reference, and so on. At rest the compensation is therefore constant while the error is within a

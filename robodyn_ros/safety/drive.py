@@ -7,9 +7,9 @@ which it answers; between two states, and in silence, the gains act at once.
 
 Gains that are commanded act about a reference, where there is one; otherwise they are 0. What is
 commanded is the reference in the middle of the time until the next command: about a reference that
-stands still meanwhile they would brake an arm that follows. Without
-commanded gains the position is that of the state, in which a spring adds nothing, and the velocity
-is 0: a damping that the drive always has is given as `kd`, and compensated.
+stands still meanwhile they would brake an arm that follows. Without commanded gains the position
+is that of the state, in which a spring adds nothing, and the velocity is 0: a damping that the
+drive always has is given as `kd`, and compensated.
 
 The last command is repeated for ever by a drive that gets no other. With commanded gains the joint
 then comes to rest where kp (position - q) + effort carries it: from where it was, at most
@@ -74,11 +74,11 @@ def command(torque, state, reference, ahead, follows, p):
 
     """
     zero = [0.0] * len(torque)
-    last = flag(p.last)
-    guided = flag(p.commanded) & flag(follows) & no(last)
+    commanded, last = flag(p.commanded), flag(p.last)
+    guided = commanded & flag(follows) & no(last)
     position, velocity = when(guided, [ahead.q, ahead.qd], [state.q, zero])
-    kp, kd = when(guided | flag(p.commanded) & last, [p.kp, p.kd], [zero, zero])
-    damping, speed = when(flag(p.commanded), kd, p.kd), when(last, zero, state.qd)
+    kp, kd = when(guided | commanded & last, [p.kp, p.kd], [zero, zero])
+    damping, speed = when(commanded, kd, p.kd), when(last, zero, state.qd)
     to, wanted = when(guided, [reference.q, reference.qd], [state.q, zero])
     # where there is no gain, nothing depends on a state that is not finite
     share = [when(k, k * (r - q), 0.0) + when(d, d * (v - qd), 0.0)

@@ -41,7 +41,7 @@ _RINGING = 0.01    # and that shows a resonance
 _LARGEST = 0.06    # of the effort limit
 _AT_FIRST = 0.3    # of the velocity limit, that no joint may reach before one has moved
 _HIDDEN = 4.0      # times the noise, below which the velocity shows nothing
-_CREEP = 2e-3     # rad/s or m/s, that friction which holds a joint may let it move
+_CREEP = 2e-3      # rad/s or m/s, that friction which holds a joint may let it move
 _AT_REST = 1e-5    # rad/s or m/s, of a joint that does not move: rounding, and presliding
 _ONE_WAY = 0.7     # of the way, by which a joint that slipped is displaced
 _FASTER = 4.0      # factor of the torque then
@@ -186,10 +186,10 @@ class LoopMeasurement:
         """Measure all joints, from the next hold on."""
         self._clear()
         self.result, self._begun = None, True
-        settings = self._arm.design.settings
+        loop, settings = self._arm.design.loop, self._arm.design.settings
         # given rotors were measured; and in a soft hold a torque of the other sign shows later,
         # for which arms are watched that their driver carries
-        self._cautious = self._unknown and not (
+        self._cautious = (loop is None or not loop.answers) and not (
             np.any(settings.armature) or settings.limits.driver_compensates_gravity)
         self._pool = ThreadPoolExecutor(1, 'measurement of the loop')
 
@@ -198,11 +198,6 @@ class LoopMeasurement:
         self._clear()
         self._cautious = False
         self._soften()
-
-    @property
-    def _unknown(self) -> bool:
-        loop = self._arm.design.loop
-        return loop is None or not loop.answers
 
     def _clear(self) -> None:
         self._begun, self._after = False, -math.inf
@@ -254,12 +249,14 @@ class LoopMeasurement:
 
     def _soften(self) -> None:
         """Reduce the feedback; a joint that moves against its torque has none."""
-        p, loop = self._arm.program, self._arm.design.loop
-        # light joints have feedback for the smaller of inertia and likely rotor already
-        heavy = self._arm.design.gains.inertia > likely_rotors(self._arm.model)
-        soft = np.where(heavy & self._cautious, CAUTION, 0.0)
-        if loop is not None and not self._unknown:
-            soft = loop.softness
+        p, design = self._arm.program, self._arm.design
+        if design.loop is not None and design.loop.answers:
+            soft = design.loop.softness
+        elif self._cautious:
+            # light joints have feedback for the smaller of inertia and likely rotor already
+            soft = np.where(design.gains.inertia > likely_rotors(self._arm.model), CAUTION, 0.0)
+        else:
+            soft = np.zeros_like(p.probe.softness)
         for each in self._joints:
             if each.turned:
                 soft[each.index] = 1.0

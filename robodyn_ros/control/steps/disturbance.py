@@ -251,8 +251,8 @@ def compensated(body, m, p, gains, light, row, q, dt, flags):
 
     steady = all_of([
         compensates, learns, ready(kept), significant, settled, no(estimated),
-        no(kept.swung > _SWUNG),
-        no(seen.undecided), no(m.motion.fault.code), no(transition.under_way(m.transition)),
+        no(kept.swung > _SWUNG), no(seen.undecided), no(m.motion.fault.code),
+        no(transition.under_way(m.transition)),
         no(collision.present(m.collision, p.collision))])
     return choose(steady, [
         lambda: when(between, kept, interrupted(kept)), learned])
